@@ -1,0 +1,41 @@
+"""Acelera finds complex events in ordered tables and aggregates over them.
+
+>>> import acelera as ac
+>>> q = ac.query("SELECT a.price, max(b.price) AS hi MATCH SELL AS a ; (SELL AS b):+ FILTER a.price > b.price")
+>>> rows = [{"type": "SELL", "price": price} for price in (101, 80, 81)]
+>>> q.run(rows).to_pylist()
+[{'a_price': 101, 'hi': 80}, {'a_price': 101, 'hi': 81}, {'a_price': 101, 'hi': 81}]
+"""
+
+from acelera.errors import (
+    AceleraError,
+    AggregateError,
+    DataError,
+    QueryCheckError,
+    QueryError,
+    QuerySyntaxError,
+    SchemaError,
+    UsageError,
+)
+from acelera.language.aggregates import aggregate
+from acelera.language.builder import A, E, V
+from acelera.query import Query, query
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "A",
+    "AceleraError",
+    "AggregateError",
+    "DataError",
+    "E",
+    "Query",
+    "QueryCheckError",
+    "QueryError",
+    "QuerySyntaxError",
+    "SchemaError",
+    "UsageError",
+    "V",
+    "aggregate",
+    "query",
+]

@@ -1,0 +1,113 @@
+"""Every error a user can meet. All are AceleraError, so one except clause catches whatever is the user's to mend."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+
+class Span(NamedTuple):
+    """A piece of a query's text, as offsets."""
+
+    start: int
+    end: int
+
+    def to(self, other: Span | None) -> Span:
+        """The piece from here to the end of another."""
+        return self if other is None else Span(self.start, max(self.end, other.end))
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One mistake: what is wrong, where, and what to do about it."""
+
+    message: str
+    span: Span | None = None
+    hint: str | None = None
+
+
+class AceleraError(Exception):
+    """The base of all errors that acelera raises on purpose."""
+
+
+class UsageError(AceleraError):
+    """An argument or an option that makes no sense."""
+
+
+class SchemaError(AceleraError):
+    """A schema, or the shape of a table, that cannot be used."""
+
+
+class DataError(AceleraError):
+    """A stream whose rows break a rule, such as having no defined order."""
+
+
+class AggregateError(AceleraError):
+    """An aggregate that has no right value, such as a sum too large for int64."""
+
+
+class QueryError(AceleraError):
+    """A mistake in a query, with the place where it was made."""
+
+    def __init__(self, problems: Sequence[Problem], text: str = "") -> None:
+        self.problems = tuple(problems)
+        self.text = text
+        super().__init__("\n\n".join(render(problem, text) for problem in self.problems))
+
+    @property
+    def line(self) -> int:
+        """The line of the first mistake, counted from 1."""
+        return place(self.text, self.problems[0].span)[0]
+
+    @property
+    def column(self) -> int:
+        """The column of the first mistake, counted from 1."""
+        return place(self.text, self.problems[0].span)[1]
+
+
+class QuerySyntaxError(QueryError):
+    """A text that is not a query."""
+
+
+class QueryCheckError(QueryError):
+    """A query that is well formed but cannot mean anything: unknown names, wrong types."""
+
+
+def place(text: str, span: Span | None) -> tuple[int, int]:
+    """Line and column (from 1) of the start of a piece of text."""
+    offset = 0 if span is None else min(span.start, len(text))
+    before = text[:offset]
+    return before.count("\n") + 1, offset - (before.rfind("\n") + 1) + 1
+
+
+def render(problem: Problem, text: str) -> str:
+    """A problem as a person wants to read it: place, message, the line with a caret under the place, hint."""
+    hint = f"\n  hint: {problem.hint}" if problem.hint else ""
+    if problem.span is None or not (text or problem.span == (0, 0)):
+        return problem.message + hint
+    line, column = place(text, problem.span)
+    source = text.split("\n")[line - 1].rstrip("\r")
+    # Tabs are kept in the padding, so that the caret stands under the place whatever their width.
+    padding = "".join(char if char == "\t" else " " for char in source[: column - 1])
+    width = max(1, min(problem.span.end - problem.span.start, len(source) - column + 1))
+    head = f"line {line}, column {column}: {problem.message}"
+    return f"{head}\n  {source}\n  {padding}{'^' * width}{hint}"
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """`; did you mean …?` when a known name is near, otherwise nothing."""
+    match = nearest(name, known)
+    return f"; did you mean `{match}`?" if match else ""
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """The known name that a person most likely meant, if any is near."""
+    candidates = list(dict.fromkeys(known))
+    for candidate in candidates:
+        if candidate.casefold() == name.casefold() and candidate != name:
+            return candidate
+    by_folded = {candidate.casefold(): candidate for candidate in reversed(candidates)}
+    found = difflib.get_close_matches(name.casefold(), by_folded, n=1, cutoff=0.6)
+    return by_folded[found[0]] if found and by_folded[found[0]] != name else None

@@ -1,0 +1,1 @@
+"""The language: grammar, parser, AST, printer, builder and checker."""

@@ -1,0 +1,269 @@
+"""Aggregate functions: commutative monoids with a lift and a finish.
+
+`finish(combine(lift(a), combine(lift(b), …)))` is the aggregate of the values a, b, …; `finish(identity)` that of no value.
+NULL is handled outside: lift never sees one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Context, Decimal
+from typing import Any
+
+import pyarrow as pa
+
+from acelera.errors import UsageError
+from acelera.language.types import BOOL, FLOAT, INT, NUMBERS, ORDERED, Kind, Type, parse_type, scale_of
+
+INT64 = range(-(2**63), 2**63)
+EXACT = Context(prec=100)
+"""Decimal arithmetic that never rounds what fits into a column."""
+
+
+class Overflow:
+    """The value of an aggregate that does not fit its type. It is an error to look at it."""
+
+    def __repr__(self) -> str:
+        return "OVERFLOW"
+
+
+OVERFLOW = Overflow()
+
+
+@dataclass(frozen=True)
+class Aggregate:
+    """An aggregate function.
+
+    `by_position`: lift gets (position, value) rather than the value. `result` gives the type of the aggregate of values
+    of a type, or None if it cannot take them; `takes` says in words what it can.
+    """
+
+    name: str
+    lift: Callable[[Any], Any]
+    combine: Callable[[Any, Any], Any]
+    identity: Any
+    finish: Callable[[Any], Any]
+    result: Callable[[Type], Type | None]
+    takes: str = "any values"
+    by_position: bool = False
+    user_defined: bool = False
+
+
+_registry: dict[str, Aggregate] = {}
+
+
+def find_aggregate(name: str) -> Aggregate | None:
+    """The aggregate function of this name."""
+    return _registry.get(name.lower())
+
+
+def aggregate_names() -> list[str]:
+    """The names of all aggregate functions."""
+    return sorted(_registry)
+
+
+def aggregate(
+    name: str,
+    *,
+    lift: Callable[[Any], Any],
+    combine: Callable[[Any, Any], Any],
+    identity: Any,
+    finish: Callable[[Any], Any] = lambda state: state,
+    returns: object = None,
+) -> None:
+    """Add an aggregate function of one's own, to be used by name in queries.
+
+    `combine` must be associative and commutative, with `identity` as its neutral element. `returns` is the type of the
+    result (`"float"`, `int`, a pyarrow type …); without it, that of the values. Defining a name again replaces the former
+    definition; the built-in names are taken.
+
+    >>> import acelera as ac
+    >>> ac.aggregate("longest", lift=len, combine=max, identity=0, returns="int")
+    >>> q = ac.query("SELECT longest(A.word) MATCH A+")
+    >>> rows = [{"type": "A", "word": "to"}, {"type": "A", "word": "count"}]
+    >>> q.run(rows).column("longest_A_word").to_pylist()
+    [2, 5, 5]
+    """
+    key = name.lower()
+    if not name.isidentifier():
+        raise UsageError(f"{name!r} cannot be the name of an aggregate function; use letters, digits and _")
+    if key in _registry and not _registry[key].user_defined:
+        raise UsageError(f"`{key}` is a built-in aggregate function; choose another name")
+    for role, function in (("lift", lift), ("combine", combine), ("finish", finish)):
+        if not callable(function):
+            raise UsageError(f"aggregate {name!r}: {role} must be a function, not {function!r}")
+    declared = None if returns is None else parse_type(returns)
+    _registry[key] = Aggregate(key, lift, combine, identity, finish, lambda given: declared or given, user_defined=True)
+
+
+# --- the built-in functions ---------------------------------------------------------------------------------------
+
+
+def _builtin(
+    name: str,
+    lift: Callable[[Any], Any],
+    combine: Callable[[Any, Any], Any],
+    identity: Any,
+    finish: Callable[[Any], Any],
+    result: Callable[[Type], Type | None],
+    takes: str,
+    by_position: bool = False,
+) -> None:
+    _registry[name] = Aggregate(name, lift, combine, identity, finish, result, takes, by_position)
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _only(kinds: frozenset[Kind], result: Type | None = None) -> Callable[[Type], Type | None]:
+    return lambda given: (result or given) if given.kind in kinds or given.vague else None
+
+
+def _sum_type(given: Type) -> Type | None:
+    if given.kind is Kind.DECIMAL:
+        return Type(Kind.DECIMAL, pa.decimal128(38, scale_of(given)))
+    sums = {Kind.INT: INT, Kind.FLOAT: FLOAT, Kind.DURATION: given}
+    return given if given.vague else sums.get(given.kind)
+
+
+def _range_type(given: Type) -> Type | None:
+    if given.kind is Kind.TIMESTAMP:
+        return Type(Kind.DURATION, pa.duration(given.arrow.unit))
+    return _sum_type(given)
+
+
+def _add(one: Any, two: Any) -> Any:
+    return EXACT.add(one, two) if isinstance(one, Decimal) or isinstance(two, Decimal) else one + two
+
+
+def _or_nothing(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """The function with None, the state before any value, as neutral element."""
+
+    def combine(one: Any, two: Any) -> Any:
+        if one is None or two is None:
+            return two if one is None else one
+        return function(one, two)
+
+    return combine
+
+
+def _smaller(one: Any, two: Any) -> Any:
+    if one != one or two != two:  # NaN spreads
+        return math.nan
+    return two if two < one else one
+
+
+def _larger(one: Any, two: Any) -> Any:
+    if one != one or two != two:
+        return math.nan
+    return two if two > one else one
+
+
+def _average(state: tuple[Any, int]) -> Any:
+    total, count = state
+    if isinstance(total, int) and total not in INT64:
+        return OVERFLOW
+    return float(total) / count if count else None
+
+
+def _extent(state: tuple[Any, Any] | None) -> Any:
+    if state is None:
+        return None
+    low, high = state
+    return EXACT.subtract(high, low) if isinstance(low, Decimal) else high - low
+
+
+def _spread(one: tuple[int, float, float], two: tuple[int, float, float]) -> tuple[int, float, float]:
+    """Merge (count, mean, sum of squared deviations), the numerically stable way (Chan et al.)."""
+    count = one[0] + two[0]
+    if one[0] == 0 or two[0] == 0:
+        return two if one[0] == 0 else one
+    delta = two[1] - one[1]
+    return count, one[1] + delta * two[0] / count, one[2] + two[2] + delta * delta * one[0] * two[0] / count
+
+
+def _variance(state: tuple[int, float, float]) -> float | None:
+    return state[2] / (state[0] - 1) if state[0] > 1 else None
+
+
+def _deviation(state: tuple[int, float, float]) -> float | None:
+    variance = _variance(state)
+    return None if variance is None else math.sqrt(variance)
+
+
+def _product(one: Any, two: Any) -> Any:
+    return one * two
+
+
+def _value_of(state: tuple[int, Any] | None) -> Any:
+    return None if state is None else state[1]
+
+
+_NUMBERS = "numbers"
+_ORDERED = "numbers, strings, timestamps, dates and durations"
+_ANYTHING = frozenset(Kind) - {Kind.OPAQUE}
+
+_builtin("count", lambda _: 1, _add, 0, _same, lambda _: INT, "any values")
+_builtin("sum", _same, _add, 0, _same, _sum_type, "numbers and durations")
+_builtin("min", _same, _or_nothing(_smaller), None, _same, _only(ORDERED), _ORDERED)
+_builtin("max", _same, _or_nothing(_larger), None, _same, _only(ORDERED), _ORDERED)
+_builtin(
+    "avg",
+    lambda value: (value, 1),
+    lambda one, two: (_add(one[0], two[0]), one[1] + two[1]),
+    (0, 0),
+    _average,
+    _only(NUMBERS, FLOAT),
+    _NUMBERS,
+)
+_builtin(
+    "range",
+    lambda value: (value, value),
+    _or_nothing(lambda one, two: (_smaller(one[0], two[0]), _larger(one[1], two[1]))),
+    None,
+    _extent,
+    _range_type,
+    "numbers, timestamps and durations",
+)
+_builtin("product", _same, _product, 1, _same, _only(frozenset({Kind.INT, Kind.FLOAT})), "integers and floats")
+_builtin(
+    "variance",
+    lambda v: (1, float(v), 0.0),
+    _spread,
+    (0, 0.0, 0.0),
+    _variance,
+    _only(NUMBERS, FLOAT),
+    _NUMBERS,
+)
+_builtin(
+    "stddev",
+    lambda v: (1, float(v), 0.0),
+    _spread,
+    (0, 0.0, 0.0),
+    _deviation,
+    _only(NUMBERS, FLOAT),
+    _NUMBERS,
+)
+_builtin(
+    "bool_and",
+    _same,
+    lambda one, two: one and two,
+    True,
+    _same,
+    _only(frozenset({Kind.BOOL}), BOOL),
+    "booleans",
+)
+_builtin(
+    "bool_or",
+    _same,
+    lambda one, two: one or two,
+    False,
+    _same,
+    _only(frozenset({Kind.BOOL}), BOOL),
+    "booleans",
+)
+_builtin("first", _same, _or_nothing(min), None, _value_of, _only(_ANYTHING), "any values", by_position=True)
+_builtin("last", _same, _or_nothing(max), None, _value_of, _only(_ANYTHING), "any values", by_position=True)

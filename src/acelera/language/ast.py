@@ -1,0 +1,567 @@
+"""The abstract syntax of queries: frozen dataclasses, one for each operator of the language.
+
+Source spans do not take part in equality. Nothing here recurses, so formulas may be nested as deeply as one likes:
+walk them with `fold`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, fields
+from typing import ClassVar, TypeVar
+
+from acelera.errors import Span
+
+N = TypeVar("N", bound="Node")
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Node:
+    """What all nodes have: a span, and equality by structure."""
+
+    span: Span | None = field(default=None, kw_only=True)
+
+    def parts(self) -> tuple[object, ...]:
+        """The values of all fields but the span."""
+        return tuple(getattr(self, f.name) for f in fields(self) if f.name != "span")
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Node):
+            return NotImplemented
+        pairs: list[tuple[object, object]] = [(self, other)]
+        while pairs:
+            one, two = pairs.pop()
+            if one is two:
+                continue
+            if type(one) is not type(two):  # so that 1, 1.0 and TRUE are different literals
+                return False
+            if isinstance(one, Node) and isinstance(two, Node):
+                pairs.extend(zip(one.parts(), two.parts(), strict=True))
+            elif isinstance(one, tuple) and isinstance(two, tuple):
+                if len(one) != len(two):
+                    return False
+                pairs.extend(zip(one, two, strict=True))
+            elif one != two:
+                return False
+        return True
+
+    def __hash__(self) -> int:
+        return hash(tuple(self._flat()))
+
+    def _flat(self) -> Iterator[object]:
+        todo: list[object] = [self]
+        while todo:
+            item = todo.pop()
+            if isinstance(item, Node):
+                yield type(item)
+                todo.extend(item.parts())
+            elif isinstance(item, tuple):
+                yield len(item)
+                todo.extend(item)
+            else:
+                yield item
+
+    def __repr__(self) -> str:
+        pieces: list[str] = []
+        todo: list[object] = [self]
+        while todo:
+            item = todo.pop()
+            if isinstance(item, _Text):
+                pieces.append(item)
+            elif isinstance(item, Node):
+                pieces.append(type(item).__name__)
+                todo.extend(reversed(_bracketed("(", item.parts(), ")")))
+            elif isinstance(item, tuple):
+                todo.extend(reversed(_bracketed("[", item, "]")))
+            else:
+                pieces.append(repr(item))
+        return "".join(pieces)
+
+
+class _Text(str):
+    """Punctuation of a repr, as against a string in the tree."""
+
+
+def _bracketed(opening: str, items: Sequence[object], closing: str) -> list[object]:
+    inner: list[object] = []
+    for item in items:
+        inner += [_Text(", "), item] if inner else [item]
+    return [_Text(opening), *inner, _Text(closing)]
+
+
+def children(node: N) -> tuple[N, ...]:
+    """The direct sub-nodes of the same family: formulas of a formula, expressions of an expression."""
+    family = node.family  # type: ignore[attr-defined]  # every node that is folded belongs to a family
+    found: list[N] = []
+    for part in node.parts():
+        if isinstance(part, family):
+            found.append(part)
+        elif isinstance(part, tuple):
+            found.extend(item for item in part if isinstance(item, family))
+    return tuple(found)
+
+
+def fold(root: N, combine: Callable[[N, Sequence[T]], T], below: Callable[[N], Sequence[N]] = children) -> T:
+    """Work bottom-up: `combine` gets a node and what was made of its children, left to right."""
+    todo: list[tuple[N, int]] = [(root, -1)]
+    made: list[T] = []
+    while todo:
+        node, count = todo.pop()
+        if count < 0:
+            inner = below(node)
+            todo.append((node, len(inner)))
+            todo.extend((child, -1) for child in reversed(inner))
+        else:
+            values = made[len(made) - count :]
+            del made[len(made) - count :]
+            made.append(combine(node, values))
+    return made[0]
+
+
+def walk(root: N) -> Iterator[N]:
+    """The node and all nodes of its family below it, from the top, left to right."""
+    todo = [root]
+    while todo:
+        node = todo.pop()
+        yield node
+        todo.extend(reversed(children(node)))
+
+
+# --- expressions: SQL over the attributes of events -------------------------------------------------------------
+
+
+class Expression(Node):
+    """A value computed from the attributes of events."""
+
+    family: ClassVar[type[Node]]
+
+
+Expression.family = Expression
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Literal(Expression):
+    """A constant: None is NULL."""
+
+    value: bool | int | float | str | None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Timestamp(Expression):
+    """`TIMESTAMP '2024-01-31 10:00:00'`, with an offset if it has one."""
+
+    text: str
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Date(Expression):
+    """`DATE '2024-01-31'`."""
+
+    text: str
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Interval(Expression):
+    """`INTERVAL 5 MINUTES`."""
+
+    amount: int
+    unit: str
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Attribute(Expression):
+    """`x.price`, or `price` inside `x[…]`, where the variable is None."""
+
+    variable: str | None
+    name: str
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Unary(Expression):
+    """`-e` or `NOT e`."""
+
+    operator: str
+    operand: Expression
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Binary(Expression):
+    """Arithmetic `+ - * / % ||`, comparison `= <> < <= > >=`, and `AND`, `OR`."""
+
+    operator: str
+    left: Expression
+    right: Expression
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class IsNull(Expression):
+    """`e IS NULL`, `e IS NOT NULL`."""
+
+    operand: Expression
+    negated: bool = False
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class In(Expression):
+    """`e IN (…)`, `e NOT IN (…)`."""
+
+    operand: Expression
+    items: tuple[Expression, ...]
+    negated: bool = False
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Between(Expression):
+    """`e BETWEEN low AND high`."""
+
+    operand: Expression
+    low: Expression
+    high: Expression
+    negated: bool = False
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Like(Expression):
+    """`e LIKE 'A%'`; `%` is any text, `_` any one character, a backslash takes the next one as it is."""
+
+    operand: Expression
+    pattern: str
+    negated: bool = False
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Call(Expression):
+    """A scalar function, such as `abs(price)`."""
+
+    function: str
+    arguments: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Cast(Expression):
+    """`CAST(e AS int)`."""
+
+    operand: Expression
+    target: str
+
+
+# --- conditions: what FILTER asks of a complex event ------------------------------------------------------------
+
+
+class Condition(Node):
+    """A property of a complex event."""
+
+    family: ClassVar[type[Node]]
+
+
+Condition.family = Condition
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Each(Condition):
+    """`x[P]`: every event of x satisfies P. `x.price > 5` is short for `x[price > 5]`."""
+
+    variable: str
+    predicate: Expression
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Across(Condition):
+    """`x.a < y.b`: holds for all combinations of an event of each variable (SO-CEL's universal extension)."""
+
+    predicate: Expression
+
+    def __post_init__(self) -> None:
+        top = self.predicate
+        if isinstance(top, Binary) and top.operator in ("AND", "OR"):
+            raise ValueError("AND and OR of predicates over several variables are conditions: use Both and Either")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Same(Condition):
+    """`x[same(a, …)]`: all events of x agree on these attributes."""
+
+    variable: str
+    attributes: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Increasing(Condition):
+    """`x[increasing(a)]`: each event of x has a larger value than the one before."""
+
+    variable: str
+    attribute: str
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Decreasing(Condition):
+    """`x[decreasing(a)]`: each event of x has a smaller value than the one before."""
+
+    variable: str
+    attribute: str
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Both(Condition):
+    """`c AND d`."""
+
+    left: Condition
+    right: Condition
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Either(Condition):
+    """`c OR d`."""
+
+    left: Condition
+    right: Condition
+
+
+# --- formulas ---------------------------------------------------------------------------------------------------
+
+
+class Formula(Node):
+    """A pattern: it denotes a set of complex events."""
+
+    family: ClassVar[type[Node]]
+
+
+Formula.family = Formula
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class EventType(Formula):
+    """`R`: one event of type R."""
+
+    name: str
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class AnyEvent(Formula):
+    """`ANY`: one event of any type."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Next(Formula):
+    """`NEXT(R)`: the first R from here on."""
+
+    name: str
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class As(Formula):
+    """`φ AS x`: also collect all its events in x."""
+
+    formula: Formula
+    variable: str
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Filter(Formula):
+    """`φ FILTER c`."""
+
+    formula: Formula
+    condition: Condition
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Then(Formula):
+    """`φ ; ψ`: then, later."""
+
+    left: Formula
+    right: Formula
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Contiguous(Formula):
+    """`φ : ψ`: then, at the very next position."""
+
+    left: Formula
+    right: Formula
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Iteration(Formula):
+    """`φ+`: one or more times, anything between."""
+
+    formula: Formula
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ContiguousIteration(Formula):
+    """`φ:+`: one or more times, each at the very next position."""
+
+    formula: Formula
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Or(Formula):
+    """`φ OR ψ`."""
+
+    left: Formula
+    right: Formula
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class And(Formula):
+    """`φ AND ψ`: the complex events that both produce."""
+
+    left: Formula
+    right: Formula
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class All(Formula):
+    """`φ ALL ψ`: one of each, in any order or overlap."""
+
+    left: Formula
+    right: Formula
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Unless(Formula):
+    """`φ UNLESS ψ`: φ, when no ψ happens inside its interval."""
+
+    left: Formula
+    right: Formula
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Kept(Node):
+    """An item of PROJECT: a variable, with the attributes to keep, or None for all of them."""
+
+    variable: str
+    attributes: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Project(Formula):
+    """`φ PROJECT x, y(a)`; with `everything` (`PROJECT *, y(a)`) the variables not named stay as they are."""
+
+    formula: Formula
+    everything: bool
+    kept: tuple[Kept, ...]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Aggregation(Node):
+    """`f(x.a)`, `f(x.a IGNORE NULLS)` or `count(x)`."""
+
+    function: str
+    variable: str
+    attribute: str | None = None
+    ignore_nulls: bool = False
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Created(Node):
+    """`b <- f(x.a)` in AGG."""
+
+    attribute: str
+    value: Aggregation
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Agg(Formula):
+    """`φ AGG y[b <- f(x.a), …]`: put one new event into y."""
+
+    formula: Formula
+    variable: str
+    created: tuple[Created, ...]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Start(Formula):
+    """`START(φ)`: φ that starts at the first position."""
+
+    formula: Formula
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Strict(Formula):
+    """`STRICT(φ)`: φ whose events leave no gap."""
+
+    formula: Formula
+
+
+# --- the query --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Star(Node):
+    """`*` in SELECT."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SelectVariable(Node):
+    """`x`."""
+
+    variable: str
+    alias: str | None = None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SelectAttribute(Node):
+    """`x.attr`."""
+
+    variable: str
+    attribute: str
+    alias: str | None = None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SelectBound(Node):
+    """`start`, `end`, `start_time` or `end_time`."""
+
+    bound: str
+    alias: str | None = None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SelectAggregation(Node):
+    """`f(x.attr)`."""
+
+    aggregation: Aggregation
+    alias: str | None = None
+
+
+SelectItem = Star | SelectVariable | SelectAttribute | SelectBound | SelectAggregation
+
+BOUNDS = ("start", "end", "start_time", "end_time")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Within(Node):
+    """`WITHIN n unit`; the unit is `events` or a key of UNITS."""
+
+    amount: int
+    unit: str
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Key(Node):
+    """An attribute of PARTITION BY."""
+
+    name: str
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Query(Node):
+    """A whole query."""
+
+    formula: Formula
+    select: tuple[SelectItem, ...] = (Star(),)
+    stream: str | None = None
+    partition_by: tuple[Key, ...] = ()
+    within: Within | None = None
+
+
+UNITS = {
+    "milliseconds": 1_000_000,
+    "seconds": 1_000_000_000,
+    "minutes": 60_000_000_000,
+    "hours": 3_600_000_000_000,
+    "days": 86_400_000_000_000,
+}
+"""Units of time and their lengths in nanoseconds."""

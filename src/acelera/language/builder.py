@@ -1,0 +1,367 @@
+"""Queries built in Python. `E` makes formulas, `V` speaks of variables, `A` of attributes inside `V(x).each(…)`."""
+
+from __future__ import annotations
+
+import datetime
+import math
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from acelera.errors import UsageError
+from acelera.language import ast
+from acelera.language.parser import negate, parse_condition, parse_query, to_condition
+
+# --- expressions and conditions -----------------------------------------------------------------------------------
+
+
+class ExpressionBuilder:
+    """An expression over attributes; Python's operators build larger ones, `&`, `|` and `~` are AND, OR and NOT."""
+
+    def __init__(self, node: ast.Expression) -> None:
+        self.node = node
+
+    def _binary(self, operator: str, other: object, swapped: bool = False) -> ExpressionBuilder:
+        left, right = self.node, expression(other)
+        return ExpressionBuilder(ast.Binary(operator, right, left) if swapped else ast.Binary(operator, left, right))
+
+    def __add__(self, other: object) -> ExpressionBuilder:
+        return self._binary("+", other)
+
+    def __radd__(self, other: object) -> ExpressionBuilder:
+        return self._binary("+", other, swapped=True)
+
+    def __sub__(self, other: object) -> ExpressionBuilder:
+        return self._binary("-", other)
+
+    def __rsub__(self, other: object) -> ExpressionBuilder:
+        return self._binary("-", other, swapped=True)
+
+    def __mul__(self, other: object) -> ExpressionBuilder:
+        return self._binary("*", other)
+
+    def __rmul__(self, other: object) -> ExpressionBuilder:
+        return self._binary("*", other, swapped=True)
+
+    def __truediv__(self, other: object) -> ExpressionBuilder:
+        return self._binary("/", other)
+
+    def __rtruediv__(self, other: object) -> ExpressionBuilder:
+        return self._binary("/", other, swapped=True)
+
+    def __mod__(self, other: object) -> ExpressionBuilder:
+        return self._binary("%", other)
+
+    def __neg__(self) -> ExpressionBuilder:
+        return ExpressionBuilder(negate(self.node))
+
+    def __eq__(self, other: object) -> ExpressionBuilder:  # type: ignore[override]  # it builds, it does not compare
+        return self._binary("=", other)
+
+    def __ne__(self, other: object) -> ExpressionBuilder:  # type: ignore[override]
+        return self._binary("<>", other)
+
+    def __lt__(self, other: object) -> ExpressionBuilder:
+        return self._binary("<", other)
+
+    def __le__(self, other: object) -> ExpressionBuilder:
+        return self._binary("<=", other)
+
+    def __gt__(self, other: object) -> ExpressionBuilder:
+        return self._binary(">", other)
+
+    def __ge__(self, other: object) -> ExpressionBuilder:
+        return self._binary(">=", other)
+
+    def __and__(self, other: object) -> Any:
+        return _join("AND", self, other)
+
+    def __or__(self, other: object) -> Any:
+        return _join("OR", self, other)
+
+    def __invert__(self) -> ExpressionBuilder:
+        return ExpressionBuilder(ast.Unary("NOT", self.node))
+
+    def concat(self, other: object) -> ExpressionBuilder:
+        """`self || other`."""
+        return self._binary("||", other)
+
+    def is_null(self) -> ExpressionBuilder:
+        """`self IS NULL`."""
+        return ExpressionBuilder(ast.IsNull(self.node))
+
+    def is_not_null(self) -> ExpressionBuilder:
+        """`self IS NOT NULL`."""
+        return ExpressionBuilder(ast.IsNull(self.node, True))
+
+    def isin(self, *items: object) -> ExpressionBuilder:
+        """`self IN (…)`."""
+        return ExpressionBuilder(ast.In(self.node, tuple(expression(item) for item in items)))
+
+    def not_in(self, *items: object) -> ExpressionBuilder:
+        """`self NOT IN (…)`."""
+        return ExpressionBuilder(ast.In(self.node, tuple(expression(item) for item in items), True))
+
+    def between(self, low: object, high: object) -> ExpressionBuilder:
+        """`self BETWEEN low AND high`."""
+        return ExpressionBuilder(ast.Between(self.node, expression(low), expression(high)))
+
+    def like(self, pattern: str) -> ExpressionBuilder:
+        """`self LIKE pattern`."""
+        return ExpressionBuilder(ast.Like(self.node, pattern))
+
+    def cast(self, target: str) -> ExpressionBuilder:
+        """`CAST(self AS target)`."""
+        return ExpressionBuilder(ast.Cast(self.node, target.lower()))
+
+    def call(self, function: str, *arguments: object) -> ExpressionBuilder:
+        """`function(self, …)`, such as `abs`."""
+        return ExpressionBuilder(ast.Call(function.lower(), (self.node, *(expression(each) for each in arguments))))
+
+    def __bool__(self) -> bool:
+        raise UsageError(
+            "a condition is built with & | ~ rather than and, or, not; put comparisons in brackets: (a > 1) & (b < 2)"
+        )
+
+    __hash__ = None  # type: ignore[assignment]  # == builds, so it cannot serve a set or dict
+
+
+class ConditionBuilder:
+    """A condition on complex events; `&` and `|` are AND and OR."""
+
+    def __init__(self, node: ast.Condition) -> None:
+        self.node = node
+
+    def __and__(self, other: object) -> ConditionBuilder:
+        return ConditionBuilder(ast.Both(self.node, condition(other)))
+
+    def __or__(self, other: object) -> ConditionBuilder:
+        return ConditionBuilder(ast.Either(self.node, condition(other)))
+
+    def __invert__(self) -> ConditionBuilder:
+        raise UsageError("x[…] speaks of every event of x; negate inside: V(x).each(~P)")
+
+    def __bool__(self) -> bool:
+        raise UsageError("conditions are combined with & and |")
+
+
+def _join(operator: Literal["AND", "OR"], one: ExpressionBuilder, other: object) -> Any:
+    """AND and OR stay within an expression over bare attributes; otherwise they join conditions, as in the text."""
+    if isinstance(other, ConditionBuilder):
+        kind = ast.Both if operator == "AND" else ast.Either
+        return ConditionBuilder(kind(condition(one), other.node))
+    return ExpressionBuilder(ast.Binary(operator, one.node, expression(other)))
+
+
+def A(name: str) -> ExpressionBuilder:  # noqa: N802  # short, since it stands in the midst of expressions
+    """An attribute of the event in hand, inside `V(x).each(…)`."""
+    return ExpressionBuilder(ast.Attribute(None, name))
+
+
+class V:
+    """A variable: `V("a").price` or `V("a")["price"]` is an attribute of its events.
+
+    >>> from acelera import A, E, V
+    >>> c = (V("a").price > 100) & V("b").same("name") & V("b").each((A("price") > 1) | (A("name") == "x"))
+    >>> print(E("SELL").as_("a").then(E("SELL").as_("b").plus()).filter(c).query())
+    MATCH SELL AS a ; (SELL AS b)+ FILTER a[price > 100] AND b[same(name)] AND b[price > 1 OR name = 'x']
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getitem__(self, attribute: str) -> ExpressionBuilder:
+        return ExpressionBuilder(ast.Attribute(self._name, attribute))
+
+    def __getattr__(self, attribute: str) -> ExpressionBuilder:
+        if attribute.startswith("_"):
+            raise AttributeError(attribute)
+        return self[attribute]
+
+    def each(self, predicate: ExpressionBuilder) -> ConditionBuilder:
+        """`x[P]`: every event satisfies P, which speaks of attributes as `A("price")`."""
+        return ConditionBuilder(ast.Each(self._name, expression(predicate)))
+
+    def same(self, *attributes: str) -> ConditionBuilder:
+        """`x[same(a, …)]`."""
+        return ConditionBuilder(ast.Same(self._name, attributes))
+
+    def increasing(self, attribute: str) -> ConditionBuilder:
+        """`x[increasing(a)]`."""
+        return ConditionBuilder(ast.Increasing(self._name, attribute))
+
+    def decreasing(self, attribute: str) -> ConditionBuilder:
+        """`x[decreasing(a)]`."""
+        return ConditionBuilder(ast.Decreasing(self._name, attribute))
+
+
+def expression(value: object) -> ast.Expression:
+    """An expression from a builder or a Python value."""
+    if isinstance(value, ExpressionBuilder):
+        return value.node
+    if isinstance(value, ast.Expression):
+        return value
+    if isinstance(value, datetime.datetime):
+        return ast.Timestamp(value.isoformat(sep=" "))
+    if isinstance(value, datetime.date):
+        return ast.Date(value.isoformat())
+    if isinstance(value, datetime.timedelta):
+        milliseconds, rest = divmod(value, datetime.timedelta(milliseconds=1))
+        if rest or milliseconds < 0:
+            raise UsageError(f"{value!r} is not a whole number of milliseconds")
+        return ast.Interval(milliseconds, "milliseconds")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise UsageError(f"{value!r} cannot be written in a query")
+    if value is None or isinstance(value, bool | int | float | str):
+        return ast.Literal(value)
+    raise UsageError(f"{value!r} cannot stand in a condition")
+
+
+def condition(value: object) -> ast.Condition:
+    """A condition from a builder, or from its text."""
+    if isinstance(value, str):
+        return parse_condition(value)
+    if isinstance(value, ConditionBuilder):
+        return value.node
+    if isinstance(value, ExpressionBuilder):
+        return to_condition(value.node)
+    raise UsageError(f"a condition is a text or is built with V(…), not {type(value).__name__}")
+
+
+# --- formulas -----------------------------------------------------------------------------------------------------
+
+
+class FormulaBuilder:
+    """A formula; each method gives a larger one. Made by `E`."""
+
+    def __init__(self, node: ast.Formula) -> None:
+        self.node = node
+
+    def as_(self, variable: str) -> FormulaBuilder:
+        """`φ AS x`."""
+        return FormulaBuilder(ast.As(self.node, variable))
+
+    def filter(self, *conditions: object) -> FormulaBuilder:
+        """`φ FILTER c`; a condition is a text or is built with V. Several are joined with AND."""
+        if not conditions:
+            raise UsageError("filter needs a condition")
+        both = condition(conditions[0])
+        for each in conditions[1:]:
+            both = ast.Both(both, condition(each))
+        return FormulaBuilder(ast.Filter(self.node, both))
+
+    def then(self, other: FormulaBuilder) -> FormulaBuilder:
+        """`φ ; ψ`."""
+        return FormulaBuilder(ast.Then(self.node, _formula(other)))
+
+    def directly(self, other: FormulaBuilder) -> FormulaBuilder:
+        """`φ : ψ`."""
+        return FormulaBuilder(ast.Contiguous(self.node, _formula(other)))
+
+    def plus(self, *, contiguous: bool = False) -> FormulaBuilder:
+        """`φ+`, or `φ:+` if contiguous."""
+        return FormulaBuilder(ast.ContiguousIteration(self.node) if contiguous else ast.Iteration(self.node))
+
+    def or_(self, other: FormulaBuilder) -> FormulaBuilder:
+        """`φ OR ψ`."""
+        return FormulaBuilder(ast.Or(self.node, _formula(other)))
+
+    def and_(self, other: FormulaBuilder) -> FormulaBuilder:
+        """`φ AND ψ`."""
+        return FormulaBuilder(ast.And(self.node, _formula(other)))
+
+    def all_(self, other: FormulaBuilder) -> FormulaBuilder:
+        """`φ ALL ψ`."""
+        return FormulaBuilder(ast.All(self.node, _formula(other)))
+
+    def unless(self, other: FormulaBuilder) -> FormulaBuilder:
+        """`φ UNLESS ψ`."""
+        return FormulaBuilder(ast.Unless(self.node, _formula(other)))
+
+    def project(self, *kept: str | tuple[str, Sequence[str]]) -> FormulaBuilder:
+        """`φ PROJECT x, y(a, b)` is `.project("x", ("y", ["a", "b"]))`; `"*"` keeps all variables."""
+        everything = "*" in kept
+        items = tuple(
+            ast.Kept(item) if isinstance(item, str) else ast.Kept(item[0], tuple(item[1]))
+            for item in kept
+            if item != "*"
+        )
+        return FormulaBuilder(ast.Project(self.node, everything, items))
+
+    def agg(self, variable: str, **created: tuple[str, ...] | ast.Aggregation) -> FormulaBuilder:
+        """`φ AGG y[hi <- max(b.price), n <- count(b)]` is `.agg("y", hi=("max", "b", "price"), n=("count", "b"))`.
+
+        A fourth part, `"ignore nulls"`, leaves NULLs out.
+        """
+        items = tuple(ast.Created(name, aggregation(value)) for name, value in created.items())
+        if not items:
+            raise UsageError("agg needs an attribute to create: .agg('m', hi=('max', 'b', 'price'))")
+        return FormulaBuilder(ast.Agg(self.node, variable, items))
+
+    def query(
+        self,
+        *select: str,
+        stream: str | None = None,
+        partition_by: str | Sequence[str] = (),
+        within: tuple[int, str] | None = None,
+    ) -> ast.Query:
+        """A whole query of this formula: `.query("a", partition_by="user", within=(5, "minutes"))`.
+
+        Items of SELECT are written as in the text: `"a"`, `"a.price"`, `"max(b.price) AS hi"`.
+        """
+        keys = (partition_by,) if isinstance(partition_by, str) else tuple(partition_by)
+        items = parse_query(f"SELECT {', '.join(select)} MATCH x").select if select else (ast.Star(),)
+        window = None if within is None else parse_query(f"MATCH x WITHIN {within[0]} {within[1]}").within
+        return ast.Query(self.node, items, stream, tuple(ast.Key(key) for key in keys), window)
+
+
+class Events:
+    """The start of a formula built in Python: `E("SELL")` is one event of type SELL.
+
+    >>> from acelera import E, V, query
+    >>> built = E("SELL").as_("a").then(E("SELL").as_("b").plus()).filter(V("a").price > 100)
+    >>> query(built) == query("MATCH SELL AS a ; (SELL AS b)+ FILTER a[price > 100]")
+    True
+    """
+
+    def __call__(self, event_type: str) -> FormulaBuilder:
+        """`R`: one event of this type."""
+        return FormulaBuilder(ast.EventType(event_type))
+
+    def any(self) -> FormulaBuilder:
+        """`ANY`: one event of any type."""
+        return FormulaBuilder(ast.AnyEvent())
+
+    def next(self, event_type: str) -> FormulaBuilder:
+        """`NEXT(R)`: the first R from here on."""
+        return FormulaBuilder(ast.Next(event_type))
+
+    def start(self, formula: FormulaBuilder) -> FormulaBuilder:
+        """`START(φ)`."""
+        return FormulaBuilder(ast.Start(_formula(formula)))
+
+    def strict(self, formula: FormulaBuilder) -> FormulaBuilder:
+        """`STRICT(φ)`."""
+        return FormulaBuilder(ast.Strict(_formula(formula)))
+
+
+E = Events()
+
+
+def _formula(value: object) -> ast.Formula:
+    if isinstance(value, FormulaBuilder):
+        return value.node
+    if isinstance(value, str):
+        raise UsageError(f"a formula is built with E: E({value!r})")
+    raise UsageError(f"a formula is built with E(…), not {type(value).__name__}")
+
+
+def aggregation(value: object) -> ast.Aggregation:
+    """`("max", "b", "price")` as the aggregation `max(b.price)`."""
+    if isinstance(value, ast.Aggregation):
+        return value
+    if isinstance(value, tuple) and 2 <= len(value) <= 4 and all(isinstance(part, str) for part in value):
+        function, variable, *rest = value
+        attribute = rest[0] if rest else None
+        if len(rest) < 2 or rest[1].lower() == "ignore nulls":
+            return ast.Aggregation(function.lower(), variable, attribute, len(rest) == 2)
+    raise UsageError(f"an aggregation is written ('max', 'b', 'price') or ('count', 'b'), not {value!r}")

@@ -1,0 +1,406 @@
+"""Checks a query against a schema, before any data is read, and finds out what its result looks like.
+
+The same checks run without a schema: then attributes are not known, and everything that depends on them passes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import pyarrow as pa
+
+from acelera.errors import Problem, QueryCheckError, Span, did_you_mean
+from acelera.language import ast
+from acelera.language.aggregates import aggregate_names, find_aggregate
+from acelera.language.expressions import check_predicate
+from acelera.language.schema import Schema
+from acelera.language.types import INT, ORDERED, STRING, UNKNOWN, Kind, Type
+from acelera.language.variables import EMPTY, NONE, ONE, Bindings, Bounds, Variable, names_of
+
+BagUnion = Literal["once", "additive"]
+BoundsOperation = Callable[[Bounds, Bounds], Bounds]
+
+
+@dataclass(frozen=True)
+class PartitionKey:
+    """A partition attribute as a column of the result."""
+
+    name: str
+
+
+Source = ast.SelectBound | ast.SelectVariable | ast.SelectAttribute | ast.SelectAggregation | PartitionKey
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of the result: its name, where its values come from, and its type if the schema is known.
+
+    `single`: one event, or one value, rather than a list.
+    """
+
+    name: str
+    source: Source
+    single: bool
+    type: pa.DataType | None = None
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A query that makes sense, with what was found out about it."""
+
+    query: ast.Query
+    schema: Schema | None
+    bag_union: BagUnion
+    variables: dict[str, Variable]
+    columns: tuple[Column, ...]
+
+    @property
+    def result_schema(self) -> pa.Schema:
+        """The schema of the result; asks for a query that was checked against a schema."""
+        return pa.schema([pa.field(column.name, column.type) for column in self.columns if column.type is not None])
+
+
+def check(query: ast.Query, schema: Schema | None, bag_union: BagUnion = "once", text: str = "") -> Checked:
+    """Check a query; raises a QueryCheckError that lists every mistake."""
+    checker = _Checker(schema, bag_union)
+    bindings = ast.fold(query.formula, checker.formula)
+    checker.clauses(query)
+    columns = checker.result(query, bindings)
+    if checker.problems:
+        raise QueryCheckError(checker.problems, text)
+    return Checked(query, schema, bag_union, dict(bindings.variables), columns)
+
+
+class _Checker:
+    def __init__(self, schema: Schema | None, bag_union: BagUnion) -> None:
+        self.schema = schema
+        self.bag_union = bag_union
+        self.problems: list[Problem] = []
+
+    def wrong(self, message: str, span: Span | None, hint: str | None = None) -> None:
+        problem = Problem(message, span, hint)
+        if problem not in self.problems:
+            self.problems.append(problem)
+
+    # --- formulas -------------------------------------------------------------------------------------------------
+
+    def formula(self, node: ast.Formula, made: Sequence[Bindings]) -> Bindings:
+        """What a formula binds, given what its parts bind."""
+        match node:
+            case ast.EventType(name) | ast.Next(name):
+                self.event_type(name, node.span)
+                return Bindings({name: self.stream_variable(name, ONE)}, ONE)
+            case ast.AnyEvent():
+                return Bindings({"ANY": self.stream_variable(None, ONE)}, ONE)
+            case ast.As(_, variable):
+                return self.collect(made[0], variable, node.span)
+            case ast.Filter(_, condition):
+                self.condition(condition, made[0])
+                return made[0]
+            case ast.Then() | ast.Contiguous():
+                return self.combine(made, Bounds.__add__, node.span)
+            case ast.All():
+                merge = Bounds.merged if self.bag_union == "once" else Bounds.__add__
+                return self.combine(made, merge, node.span, support=Bounds.merged)
+            case ast.Or():
+                return self.combine(made, Bounds.either, node.span)
+            case ast.And():
+                return self.combine(made, Bounds.both, node.span)
+            case ast.Iteration() | ast.ContiguousIteration():
+                repeated = {name: v.with_bounds(v.bounds.repeated()) for name, v in made[0].variables.items()}
+                return Bindings(repeated, made[0].support.repeated())
+            case ast.Unless() | ast.Start() | ast.Strict():
+                return made[0]
+            case ast.Project():
+                return self.project(node, made[0])
+            case ast.Agg():
+                return self.agg(node, made[0])
+        raise AssertionError(f"unknown formula {type(node).__name__}")
+
+    def event_type(self, name: str, span: Span | None) -> None:
+        known = None if self.schema is None else self.schema.event_types
+        if known is not None and name not in known:
+            near = did_you_mean(name, known)
+            self.wrong(f"there is no event type `{name}`{near}", span, f"event types: {', '.join(known)}")
+
+    def stream_variable(self, event_type: str | None, bounds: Bounds) -> Variable:
+        source = event_type or "any event"
+        if self.schema is None:
+            return Variable(bounds, {}, (source,), complete=False, from_stream=True)
+        return Variable(bounds, self.schema.attributes(event_type), (source,), from_stream=True)
+
+    def collect(self, inner: Bindings, name: str, span: Span | None) -> Bindings:
+        """AS: the variable holds the events of all variables."""
+        bounds = inner.support
+        if self.bag_union == "additive":
+            bounds = NONE
+            for each in inner.variables.values():
+                bounds = bounds + each.bounds
+        together = EMPTY
+        for each in inner.variables.values():
+            if each.bounds.high:
+                self.refuse_clash(name, together, each, span)
+                together = together.joined(each, bounds)
+        return Bindings({**inner.variables, name: together}, inner.support)
+
+    def combine(
+        self,
+        made: Sequence[Bindings],
+        bounds: BoundsOperation,
+        span: Span | None,
+        support: BoundsOperation | None = None,
+    ) -> Bindings:
+        left, right = made
+        variables = {}
+        for name in names_of(left, right):
+            one, two = left.get(name), right.get(name)
+            self.refuse_clash(name, one, two, span)
+            variables[name] = one.joined(two, bounds(one.bounds, two.bounds))
+        return Bindings(variables, (support or bounds)(left.support, right.support))
+
+    def refuse_clash(self, name: str, one: Variable, two: Variable, span: Span | None) -> None:
+        clash = one.clash(two)
+        if clash is not None:
+            attribute, here, there = clash
+            self.wrong(
+                f"`{name}` would hold events whose `{attribute}` is {here} and others whose `{attribute}` is {there}",
+                span,
+                "rename one of the attributes",
+            )
+
+    def project(self, node: ast.Project, inner: Bindings) -> Bindings:
+        variables = {name: variable if node.everything else EMPTY for name, variable in inner.variables.items()}
+        seen: set[str] = set()
+        stripped = NONE
+        for item in node.kept:
+            if item.variable in seen:
+                self.wrong(f"`{item.variable}` stands twice in PROJECT", item.span)
+            seen.add(item.variable)
+            held = self.variable(item.variable, inner, item.span)
+            if item.attributes is not None:
+                held = self.strip(item, held)
+                stripped = stripped + Bounds(0, held.bounds.high)
+            variables[item.variable] = held
+        held_bounds = [variable.bounds for variable in variables.values()]
+        low = max((bounds.low for bounds in held_bounds), default=0)
+        high = min(inner.support.high + stripped.high, sum(bounds.high for bounds in held_bounds))
+        return Bindings(variables, Bounds(low, high))
+
+    def strip(self, item: ast.Kept, held: Variable) -> Variable:
+        assert item.attributes is not None
+        kept = {name: self.attribute(held, item.variable, name, item.span) for name in item.attributes}
+        pseudo = {"type", "position", "time"}
+        attributes = {name: kind for name, kind in kept.items() if name in held.attributes or name not in pseudo}
+        typed = held.from_stream and bool({"type", self.schema.type_column if self.schema else "type"} & set(kept))
+        sources = tuple(f"{source} after PROJECT" for source in held.sources)
+        return Variable(held.bounds, attributes, sources, True, typed)
+
+    def agg(self, node: ast.Agg, inner: Bindings) -> Bindings:
+        created: dict[str, Type] = {}
+        for item in node.created:
+            if item.attribute in created:
+                self.wrong(f"`{item.attribute}` is assigned twice", item.span)
+            if item.attribute in ("type", "position", "time"):
+                self.wrong(
+                    f"an attribute cannot be called `{item.attribute}`, which every event has",
+                    item.span,
+                    "choose another name",
+                )
+            created[item.attribute] = self.aggregation(item.value, inner)
+        fresh = Variable(ONE, created, (f"AGG {node.variable}",))
+        before = inner.get(node.variable)
+        self.refuse_clash(node.variable, before, fresh, node.span)
+        together = before.joined(fresh, before.bounds + ONE)
+        return Bindings({**inner.variables, node.variable: together}, inner.support + ONE)
+
+    # --- names and types ------------------------------------------------------------------------------------------
+
+    def variable(self, name: str, bindings: Bindings, span: Span | None) -> Variable:
+        """A variable that must be able to hold something."""
+        found = bindings.get(name)
+        if name not in bindings.variables:
+            near = did_you_mean(name, bindings.bound())
+            known = ", ".join(bindings.bound()) or "none"
+            self.wrong(f"the formula to the left never binds `{name}`{near}", span, f"variables there: {known}")
+            return Variable(Bounds(0, 1), {}, (), complete=False, from_stream=True)
+        if not found.bounds.high:
+            self.wrong(f"`{name}` is always empty here: a PROJECT to the left does not keep it", span)
+            return Variable(Bounds(0, 1), {}, (), complete=False, from_stream=True)
+        return found
+
+    def attribute(self, held: Variable, variable: str, name: str, span: Span | None) -> Type:
+        """The type of an attribute of a variable's events."""
+        if name in held.attributes:
+            return held.attributes[name]
+        if name == "position":
+            return INT
+        if name == "type" and held.from_stream:
+            return STRING
+        if name == "time":
+            return self.time(span, f"`{variable}.time`")
+        if not held.complete:
+            return UNKNOWN
+        near = did_you_mean(name, held.attributes)
+        known = ", ".join(held.attributes) or "none"
+        self.wrong(f"no attribute `{name}` in {held.where}{near}", span, None if near else f"attributes: {known}")
+        return UNKNOWN
+
+    def time(self, span: Span | None, what: str) -> Type:
+        if self.schema is None:
+            return UNKNOWN
+        if self.schema.time is None:
+            self.wrong(f"{what} needs a stream with time", span, "let order_by begin with a timestamp column")
+            return UNKNOWN
+        return self.schema.time
+
+    def aggregation(self, node: ast.Aggregation, bindings: Bindings) -> Type:
+        held = self.variable(node.variable, bindings, node.span)
+        function = find_aggregate(node.function)
+        if function is None:
+            known = aggregate_names()
+            near = did_you_mean(node.function, known)
+            self.wrong(
+                f"there is no aggregate function `{node.function}`{near}",
+                node.span,
+                f"aggregate functions: {', '.join(known)}",
+            )
+            return UNKNOWN
+        if node.attribute is None:
+            if node.function != "count":
+                self.wrong(
+                    f"`{node.function}` needs an attribute",
+                    node.span,
+                    f"write {node.function}({node.variable}.attribute)",
+                )
+            return INT
+        given = self.attribute(held, node.variable, node.attribute, node.span)
+        result = function.result(given)
+        if result is None:
+            self.wrong(
+                f"`{node.function}` takes {function.takes}, but {node.variable}.{node.attribute} is of type {given}",
+                node.span,
+            )
+            return UNKNOWN
+        return result
+
+    # --- conditions -----------------------------------------------------------------------------------------------
+
+    def condition(self, condition: ast.Condition, bindings: Bindings) -> None:
+        for node in ast.walk(condition):
+            match node:
+                case ast.Each(variable, predicate):
+                    held = self.variable(variable, bindings, node.span)
+
+                    def lookup(attribute: ast.Attribute, held: Variable = held, variable: str = variable) -> Type:
+                        return self.attribute(held, variable, attribute.name, attribute.span)
+
+                    check_predicate(predicate, lookup, self.problems.append)
+                case ast.Across(predicate):
+
+                    def lookup_any(attribute: ast.Attribute) -> Type:
+                        assert attribute.variable is not None
+                        held = self.variable(attribute.variable, bindings, attribute.span)
+                        return self.attribute(held, attribute.variable, attribute.name, attribute.span)
+
+                    check_predicate(predicate, lookup_any, self.problems.append)
+                case ast.Same(variable, attributes):
+                    held = self.variable(variable, bindings, node.span)
+                    for name in attributes:
+                        found = self.attribute(held, variable, name, node.span)
+                        if found.kind is Kind.OPAQUE:
+                            self.wrong(f"values of type {found} cannot be compared", node.span)
+                case ast.Increasing(variable, name) | ast.Decreasing(variable, name):
+                    held = self.variable(variable, bindings, node.span)
+                    found = self.attribute(held, variable, name, node.span)
+                    if found.kind not in ORDERED and not found.vague:
+                        self.wrong(f"values of type {found} have no order", node.span)
+
+    # --- clauses and the result -----------------------------------------------------------------------------------
+
+    def clauses(self, query: ast.Query) -> None:
+        seen: set[str] = set()
+        for key in query.partition_by:
+            if key.name in seen:
+                self.wrong(f"`{key.name}` stands twice in PARTITION BY", key.span)
+            seen.add(key.name)
+            if self.schema is not None and key.name not in self.schema.columns:
+                near = did_you_mean(key.name, self.schema.columns)
+                self.wrong(f"there is no attribute `{key.name}`{near}", key.span)
+            elif self.schema is not None and self.schema.columns[key.name].kind is Kind.OPAQUE:
+                self.wrong(f"values of type {self.schema.columns[key.name]} cannot be a key", key.span)
+        if query.within is not None and query.within.unit != "events":
+            self.time(query.within.span, f"WITHIN {query.within.amount} {query.within.unit.upper()}")
+
+    def result(self, query: ast.Query, bindings: Bindings) -> tuple[Column, ...]:
+        columns: list[Column] = []
+        for item in query.select:
+            fresh = self.star(query, bindings) if isinstance(item, ast.Star) else [self.item(item, bindings)]
+            for column in fresh:
+                if any(column.name == other.name for other in columns):
+                    self.wrong(
+                        f"two columns of the result are called `{column.name}`",
+                        item.span,
+                        "name one of them otherwise: SELECT … AS name",
+                    )
+                columns.append(column)
+        return tuple(columns)
+
+    def star(self, query: ast.Query, bindings: Bindings) -> Iterable[Column]:
+        timed = self.schema is not None and self.schema.time is not None
+        for bound in ("start_time", "end_time") if timed else ("start", "end"):
+            yield self.item(ast.SelectBound(bound), bindings)
+        for key in query.partition_by:
+            kind = None if self.schema is None else self.schema.columns.get(key.name)
+            yield Column(key.name, PartitionKey(key.name), True, None if kind is None else kind.arrow)
+        for name in bindings.bound():
+            struct = self.struct(bindings.get(name))
+            listed = None if struct is None else pa.list_(struct)
+            yield Column(name, ast.SelectVariable(name), False, listed)
+
+    def item(self, item: ast.SelectItem, bindings: Bindings) -> Column:
+        kind: pa.DataType | None
+        match item:
+            case ast.SelectBound(bound, alias):
+                found = self.time(item.span, f"`{bound}`") if bound.endswith("time") else INT
+                kind = None if self.schema is None else found.arrow
+                return Column(alias or bound, item, True, kind)
+            case ast.SelectVariable(variable, alias):
+                held = self.variable(variable, bindings, item.span)
+                single = held.bounds == ONE
+                return Column(alias or variable, item, single, _listed(self.struct(held), single))
+            case ast.SelectAttribute(variable, attribute, alias):
+                held = self.variable(variable, bindings, item.span)
+                found = self.attribute(held, variable, attribute, item.span)
+                single = held.bounds == ONE
+                kind = None if self.schema is None else _listed(found.arrow, single)
+                return Column(alias or f"{variable}_{attribute}", item, single, kind)
+            case ast.SelectAggregation(aggregation, alias):
+                found = self.aggregation(aggregation, bindings)
+                name = "_".join(filter(None, (aggregation.function, aggregation.variable, aggregation.attribute)))
+                return Column(alias or name, item, True, None if self.schema is None else found.arrow)
+        raise AssertionError(f"unknown item {type(item).__name__}")
+
+    def struct(self, held: Variable) -> pa.StructType | None:
+        """The struct of an event: its time or position, then its attributes."""
+        if self.schema is None:
+            return None
+        fields = struct_fields(self.schema, held)
+        return pa.struct([pa.field(name, self.field_type(held, name)) for name in fields])
+
+    def field_type(self, held: Variable, name: str) -> pa.DataType:
+        assert self.schema is not None
+        if name in held.attributes:
+            return held.attributes[name].arrow
+        return self.schema.time.arrow if name == "time" and self.schema.time is not None else pa.int64()
+
+
+def struct_fields(schema: Schema, held: Variable) -> list[str]:
+    """The fields of an event struct. The column that gives the time is not repeated after `time`."""
+    first, hidden = ("time", schema.order_by[0]) if schema.time is not None else ("position", "position")
+    return [first, *(name for name in held.attributes if name not in (first, hidden))]
+
+
+def _listed(kind: pa.DataType | None, single: bool) -> pa.DataType | None:
+    return kind if single or kind is None else pa.list_(kind)

@@ -1,0 +1,519 @@
+"""From text to AST.
+
+The LALR parser calls `_AstBuilder` while it reads, so neither parsing nor building recurses, however deep the nesting.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files
+from typing import Any, NoReturn, TypeVar
+
+import lark
+
+from acelera.errors import Problem, QuerySyntaxError, Span
+from acelera.language import ast
+from acelera.language.literals import parse_date, parse_timestamp
+from acelera.language.syntax_errors import explain_syntax_error
+
+MULTISET_PREDICATES = ("same", "increasing", "decreasing")
+
+
+def parse_query(text: str) -> ast.Query:
+    """The AST of a whole query."""
+    return _parse(text, "query", ast.Query)
+
+
+def parse_condition(text: str) -> ast.Condition:
+    """The AST of what may stand after FILTER."""
+    return _parse(text, "condition", ast.Condition)
+
+
+R = TypeVar("R")
+
+
+def _parse(text: str, start: str, kind: type[R]) -> R:
+    try:
+        result = _lark().parse(text, start=start)
+    except lark.UnexpectedInput as error:
+        raise QuerySyntaxError([explain_syntax_error(error, text, start)], text) from None
+    except QuerySyntaxError as error:
+        raise QuerySyntaxError(error.problems, text) from None
+    assert isinstance(result, kind)
+    return result
+
+
+@cache
+def _lark() -> lark.Lark:
+    grammar = files("acelera.language").joinpath("grammar.lark").read_text(encoding="utf-8")
+    return lark.Lark(
+        grammar,
+        parser="lalr",
+        start=["query", "condition"],
+        transformer=_AstBuilder(),
+        keep_all_tokens=True,
+        maybe_placeholders=True,
+    )
+
+
+def _fail(message: str, span: Span | None, hint: str | None = None) -> NoReturn:
+    """Found while building; the text is filled in further up, where it is known."""
+    raise QuerySyntaxError([Problem(message, span, hint)])
+
+
+class _Name(str):
+    """An identifier, with its place and whether it was in backticks."""
+
+    span: Span
+    quoted: bool
+
+
+class _Quantified(ast.Expression):
+    """`x[P]` while it is not yet known whether it stands where a condition may stand."""
+
+    def __init__(self, variable: _Name, predicate: ast.Expression, span: Span) -> None:
+        object.__setattr__(self, "variable", variable)
+        object.__setattr__(self, "predicate", predicate)
+        object.__setattr__(self, "span", span)
+
+    variable: _Name
+    predicate: ast.Expression
+
+    def parts(self) -> tuple[object, ...]:
+        return (self.variable, self.predicate)
+
+
+def _span(*items: Any) -> Span:
+    """From the first item to the last: tokens, names and nodes all know their place."""
+    spans = [_place(item) for item in items if item is not None]
+    return Span(spans[0].start, max(span.end for span in spans))
+
+
+def _place(item: Any) -> Span:
+    if isinstance(item, lark.Token):
+        assert item.start_pos is not None and item.end_pos is not None
+        return Span(item.start_pos, item.end_pos)
+    span: Span = item.span
+    return span
+
+
+def _unquote(token: str) -> str:
+    quote = token[0]
+    return token[1:-1].replace(quote * 2, quote)
+
+
+def _no_tokens(items: Sequence[Any]) -> list[Any]:
+    return [item for item in items if not isinstance(item, lark.Token)]
+
+
+class _AstBuilder(lark.Transformer[Any, Any]):
+    """One method for each alternative of the grammar; `items` are its tokens and what was made of its parts."""
+
+    # names and brackets
+
+    def name(self, items: list[lark.Token]) -> _Name:
+        token = items[0]
+        text = {"QUOTED": _unquote(token), "ANY": "ANY"}.get(token.type, str(token))
+        name = _Name(text)
+        name.span, name.quoted = _span(token), token.type == "QUOTED"
+        return name
+
+    variable = created_name = name
+
+    def bracket(self, items: list[Any]) -> Any:
+        return items[1]
+
+    # the query
+
+    def query(self, items: list[Any]) -> ast.Query:
+        select, stream, _, formula, partition_by, within = items
+        return ast.Query(
+            formula, select or (ast.Star(),), stream, partition_by or (), within, span=_span(*_nodes(items))
+        )
+
+    def select(self, items: list[Any]) -> tuple[Any, ...]:
+        return tuple(_no_tokens(items))
+
+    def select_star(self, items: list[Any]) -> ast.Star:
+        return ast.Star(span=_span(*items))
+
+    def select_name(self, items: list[Any]) -> ast.SelectBound | ast.SelectVariable:
+        name, _, alias = items
+        span = _span(name, alias)
+        if name.lower() in ast.BOUNDS and not name.quoted:
+            return ast.SelectBound(name.lower(), _text(alias), span=span)
+        return ast.SelectVariable(str(name), _text(alias), span=span)
+
+    def select_attribute(self, items: list[Any]) -> ast.SelectAttribute:
+        variable, _, attribute, _, alias = items
+        return ast.SelectAttribute(str(variable), str(attribute), _text(alias), span=_span(variable, attribute))
+
+    def select_aggregation(self, items: list[Any]) -> ast.SelectAggregation:
+        aggregation, _, alias = items
+        return ast.SelectAggregation(aggregation, _text(alias), span=_span(aggregation))
+
+    def from_stream(self, items: list[Any]) -> str:
+        return str(items[1])
+
+    def partition(self, items: list[Any]) -> tuple[ast.Key, ...]:
+        return tuple(ast.Key(str(name), span=name.span) for name in _no_tokens(items))
+
+    def within(self, items: list[Any]) -> ast.Within:
+        _, number, unit = items
+        span = _span(number, unit)
+        name = _unit(unit, "events")
+        amount = _whole(number)
+        if amount == 0 and name == "events":
+            _fail(
+                "WITHIN 0 EVENTS leaves no room for any match",
+                span,
+                "a window of one event is WITHIN 1 EVENTS",
+            )
+        return ast.Within(amount, name, span=span)
+
+    def aggregate_events(self, items: list[Any]) -> ast.Aggregation:
+        function, _, variable, closing = items
+        return ast.Aggregation(function.lower(), str(variable), span=_span(function, closing))
+
+    def aggregate_values(self, items: list[Any]) -> ast.Aggregation:
+        function, _, variable, _, attribute, ignore, _, closing = items
+        span = _span(function, closing)
+        return ast.Aggregation(function.lower(), str(variable), str(attribute), ignore is not None, span=span)
+
+    # formulas
+
+    def filter(self, items: list[Any]) -> ast.Filter:
+        formula, _, expression = items
+        return ast.Filter(formula, to_condition(expression), span=_span(formula, expression))
+
+    def project(self, items: list[Any]) -> ast.Project:
+        formula, kept = items[0], items[2::2]
+        everything = [item for item in kept if isinstance(item, ast.Star)]
+        if len(everything) > 1:
+            _fail("`*` stands twice in PROJECT", everything[1].span)
+        named = tuple(item for item in kept if isinstance(item, ast.Kept))
+        return ast.Project(formula, bool(everything), named, span=_span(formula, kept[-1]))
+
+    def project_star(self, items: list[Any]) -> ast.Star:
+        return ast.Star(span=_span(*items))
+
+    def project_variable(self, items: list[Any]) -> ast.Kept:
+        return ast.Kept(str(items[0]), span=_span(*items))
+
+    def project_attributes(self, items: list[Any]) -> ast.Kept:
+        variable, *attributes = _no_tokens(items)
+        return ast.Kept(str(variable), tuple(str(name) for name in attributes), span=_span(variable, items[-1]))
+
+    def agg(self, items: list[Any]) -> ast.Agg:
+        formula, variable, *created = _no_tokens(items)
+        return ast.Agg(formula, str(variable), tuple(created), span=_span(formula, items[-1]))
+
+    def created(self, items: list[Any]) -> ast.Created:
+        attribute, _, aggregation = items
+        return ast.Created(str(attribute), aggregation, span=_span(attribute, aggregation))
+
+    def or_(self, items: list[Any]) -> ast.Or:
+        return ast.Or(items[0], items[2], span=_span(*items))
+
+    def and_(self, items: list[Any]) -> ast.And:
+        return ast.And(items[0], items[2], span=_span(*items))
+
+    def all_(self, items: list[Any]) -> ast.All:
+        return ast.All(items[0], items[2], span=_span(*items))
+
+    def unless(self, items: list[Any]) -> ast.Unless:
+        return ast.Unless(items[0], items[2], span=_span(*items))
+
+    def then(self, items: list[Any]) -> ast.Then:
+        return ast.Then(items[0], items[2], span=_span(*items))
+
+    def contiguous(self, items: list[Any]) -> ast.Contiguous:
+        return ast.Contiguous(items[0], items[2], span=_span(*items))
+
+    def iteration(self, items: list[Any]) -> ast.Iteration:
+        return ast.Iteration(items[0], span=_span(*items))
+
+    def contiguous_iteration(self, items: list[Any]) -> ast.ContiguousIteration:
+        return ast.ContiguousIteration(items[0], span=_span(*items))
+
+    def as_(self, items: list[Any]) -> ast.As:
+        return ast.As(items[0], str(items[2]), span=_span(*items))
+
+    def event_type(self, items: list[Any]) -> ast.EventType:
+        return ast.EventType(str(items[0]), span=_span(*items))
+
+    def any_event(self, items: list[Any]) -> ast.AnyEvent:
+        return ast.AnyEvent(span=_span(*items))
+
+    def start_(self, items: list[Any]) -> ast.Start:
+        return ast.Start(items[2], span=_span(*items))
+
+    def strict(self, items: list[Any]) -> ast.Strict:
+        return ast.Strict(items[2], span=_span(*items))
+
+    def next_(self, items: list[Any]) -> ast.Next:
+        return ast.Next(str(items[2]), span=_span(*items))
+
+    def condition(self, items: list[Any]) -> ast.Condition:
+        return to_condition(items[0])
+
+    # expressions
+
+    def binary(self, items: list[Any]) -> ast.Binary:
+        left, token, right = items
+        operator = "<>" if token == "!=" else token.upper()
+        return ast.Binary(operator, left, right, span=_span(*items))
+
+    def not_(self, items: list[Any]) -> ast.Unary:
+        return ast.Unary("NOT", items[1], span=_span(*items))
+
+    def minus(self, items: list[Any]) -> ast.Expression:
+        return negate(items[1], _span(*items))
+
+    def is_null(self, items: list[Any]) -> ast.IsNull:
+        return ast.IsNull(items[0], span=_span(*items))
+
+    def is_not_null(self, items: list[Any]) -> ast.IsNull:
+        return ast.IsNull(items[0], True, span=_span(*items))
+
+    def in_(self, items: list[Any], negated: bool = False) -> ast.In:
+        operand, *listed = _no_tokens(items)
+        return ast.In(operand, tuple(listed), negated, span=_span(*items))
+
+    def not_in(self, items: list[Any]) -> ast.In:
+        return self.in_(items, True)
+
+    def between(self, items: list[Any], negated: bool = False) -> ast.Between:
+        operand, low, high = _no_tokens(items)
+        return ast.Between(operand, low, high, negated, span=_span(*items))
+
+    def not_between(self, items: list[Any]) -> ast.Between:
+        return self.between(items, True)
+
+    def like(self, items: list[Any], negated: bool = False) -> ast.Like:
+        return ast.Like(items[0], _unquote(items[-1]), negated, span=_span(*items))
+
+    def not_like(self, items: list[Any]) -> ast.Like:
+        return self.like(items, True)
+
+    def number(self, items: list[lark.Token]) -> ast.Literal:
+        token, span = items[0], _span(*items)
+        if token.isdigit():
+            if len(token) > 30:
+                _fail("this number is too large", span)
+            return ast.Literal(int(token), span=span)
+        value = float(token)
+        if math.isinf(value):
+            _fail("this number is too large", span)
+        return ast.Literal(value, span=span)
+
+    def string(self, items: list[lark.Token]) -> ast.Literal:
+        return ast.Literal(_unquote(items[0]), span=_span(*items))
+
+    def true(self, items: list[lark.Token]) -> ast.Literal:
+        return ast.Literal(True, span=_span(*items))
+
+    def false(self, items: list[lark.Token]) -> ast.Literal:
+        return ast.Literal(False, span=_span(*items))
+
+    def null(self, items: list[lark.Token]) -> ast.Literal:
+        return ast.Literal(None, span=_span(*items))
+
+    def timestamp(self, items: list[lark.Token]) -> ast.Timestamp:
+        text = _unquote(items[1])
+        if parse_timestamp(text) is None:
+            _fail(
+                f"'{text}' is not a timestamp",
+                _span(items[1]),
+                "write it like TIMESTAMP '2024-01-31 10:00:00'",
+            )
+        return ast.Timestamp(text, span=_span(*items))
+
+    def date(self, items: list[lark.Token]) -> ast.Date:
+        text = _unquote(items[1])
+        if parse_date(text) is None:
+            _fail(f"'{text}' is not a date", _span(items[1]), "write it like DATE '2024-01-31'")
+        return ast.Date(text, span=_span(*items))
+
+    def interval(self, items: list[Any]) -> ast.Interval:
+        _, number, unit = items
+        return ast.Interval(_whole(number), _unit(unit), span=_span(*items))
+
+    def attribute(self, items: list[Any]) -> ast.Attribute:
+        return ast.Attribute(None, str(items[0]), span=_span(*items))
+
+    def variable_attribute(self, items: list[Any]) -> ast.Attribute:
+        return ast.Attribute(str(items[0]), str(items[2]), span=_span(*items))
+
+    def each(self, items: list[Any]) -> _Quantified:
+        return _Quantified(items[0], items[2], _span(*items))
+
+    def call(self, items: list[Any]) -> ast.Call:
+        function, *arguments = _no_tokens(items)
+        return ast.Call(function.lower(), tuple(arguments), span=_span(*items))
+
+    def cast(self, items: list[Any]) -> ast.Cast:
+        _, _, operand, _, target, _ = items
+        return ast.Cast(operand, target.lower(), span=_span(*items))
+
+
+def _nodes(items: Sequence[Any]) -> list[Any]:
+    """Those of the items that know their place."""
+    return [item for item in items if isinstance(item, lark.Token | ast.Node)]
+
+
+def _text(name: _Name | None) -> str | None:
+    return None if name is None else str(name)
+
+
+def _whole(number: lark.Token) -> int:
+    if not number.isdigit():
+        _fail(
+            f"{number} is not a whole number",
+            _span(number),
+            "choose a smaller unit, such as 90 minutes for 1.5 hours",
+        )
+    if len(number) > 15:
+        _fail("this number is too large", _span(number))
+    return int(number)
+
+
+def _unit(name: _Name, *more: str) -> str:
+    known = [*more, *ast.UNITS]
+    for unit in known:
+        if name.lower() in (unit, unit[:-1]):
+            return unit
+    listed = ", ".join(known)
+    _fail(f"`{name}` is not a unit", name.span, f"the units are {listed}")
+
+
+def negate(operand: ast.Expression, span: Span | None = None) -> ast.Expression:
+    """`-e`, where a minus before a number is a negative number."""
+    if isinstance(operand, ast.Literal) and type(operand.value) in (int, float):
+        value = operand.value
+        assert isinstance(value, int | float)
+        return ast.Literal(-value, span=span)
+    return ast.Unary("-", operand, span=span)
+
+
+# --- conditions ---------------------------------------------------------------------------------------------------
+
+
+def to_condition(expression: ast.Expression) -> ast.Condition:
+    """Read an expression that stands after FILTER as a condition.
+
+    AND and OR at the top combine conditions; whatever stands below them is a predicate over events.
+    """
+
+    def below(node: ast.Expression) -> Sequence[ast.Expression]:
+        return (node.left, node.right) if isinstance(node, ast.Binary) and node.operator in ("AND", "OR") else ()
+
+    def combine(node: ast.Expression, made: Sequence[ast.Condition]) -> ast.Condition:
+        if isinstance(node, ast.Binary) and made:
+            kind = ast.Both if node.operator == "AND" else ast.Either
+            return kind(made[0], made[1], span=node.span)
+        return _quantified(node) if isinstance(node, _Quantified) else predicate_condition(node)
+
+    return ast.fold(expression, combine, below)
+
+
+def predicate_condition(predicate: ast.Expression) -> ast.Condition:
+    """A predicate over variables as a condition: `Each` if it speaks of one variable, otherwise `Across`."""
+    variables: set[str] = set()
+    for node in ast.walk(predicate):
+        if isinstance(node, _Quantified):
+            _fail(
+                f"`{node.variable}[…]` speaks of every event of {node.variable}, so it cannot be part of a larger expression",
+                node.span,
+                f"combine such conditions with AND and OR only; a NOT goes inside: {node.variable}[NOT …]",
+            )
+        if isinstance(node, ast.Call) and node.function in MULTISET_PREDICATES:
+            _fail(
+                f"`{node.function}` speaks of all events of a variable",
+                node.span,
+                f"write x[{node.function}(…)]",
+            )
+        if isinstance(node, ast.Attribute):
+            if node.variable is None:
+                _fail(
+                    f"`{node.name}` needs a variable here",
+                    node.span,
+                    f"write x.{node.name}, where x is the variable that holds the event",
+                )
+            variables.add(node.variable)
+    if not variables:
+        _fail("a condition must speak of some variable", predicate.span, "write x.attribute or x[…]")
+    if len(variables) > 1:
+        return ast.Across(predicate, span=predicate.span)
+    return ast.Each(variables.pop(), without_variable(predicate), span=predicate.span)
+
+
+def without_variable(predicate: ast.Expression) -> ast.Expression:
+    """`x.price > 5` as it stands inside `x[…]`: `price > 5`."""
+    return replace_attributes(predicate, lambda attribute: ast.Attribute(None, attribute.name, span=attribute.span))
+
+
+def replace_attributes(expression: ast.Expression, change: Any) -> ast.Expression:
+    """The expression with every attribute replaced by what `change` makes of it."""
+
+    def combine(node: ast.Expression, made: Sequence[ast.Expression]) -> ast.Expression:
+        if isinstance(node, ast.Attribute):
+            changed: ast.Expression = change(node)
+            return changed
+        rest = iter(made)
+        parts: list[Any] = []
+        for part in node.parts():
+            if isinstance(part, ast.Expression):
+                parts.append(next(rest))
+            elif isinstance(part, tuple):
+                parts.append(tuple(next(rest) for _ in part))
+            else:
+                parts.append(part)
+        return type(node)(*parts, span=node.span)
+
+    return ast.fold(expression, combine)
+
+
+def _quantified(node: _Quantified) -> ast.Condition:
+    """`x[P]`, or `x[same(…)]` and its like."""
+    variable, predicate = str(node.variable), node.predicate
+    if isinstance(predicate, ast.Call) and predicate.function in MULTISET_PREDICATES:
+        return _multiset_predicate(variable, predicate, node.span)
+    for inner in ast.walk(predicate):
+        if isinstance(inner, _Quantified):
+            _fail("`[…]` cannot stand inside `[…]`", inner.span, "combine the two conditions with AND")
+        if isinstance(inner, ast.Call) and inner.function in MULTISET_PREDICATES:
+            _fail(
+                f"`{inner.function}` speaks of all events of {variable} together, so it cannot be part of a larger predicate",
+                inner.span,
+                f"make it a condition of its own: {variable}[{inner.function}(…)] AND {variable}[…]",
+            )
+        if isinstance(inner, ast.Attribute) and inner.variable is not None:
+            if inner.variable == variable:
+                _fail(f"inside {variable}[…] an attribute stands alone", inner.span, f"write {inner.name}")
+            _fail(
+                f"{variable}[…] can speak only of one event of {variable}",
+                inner.span,
+                f"to compare variables, write the condition without brackets, as in {variable}.a < {inner.variable}.b",
+            )
+    return ast.Each(variable, predicate, span=node.span)
+
+
+def _multiset_predicate(variable: str, call: ast.Call, span: Span | None) -> ast.Condition:
+    names: list[str] = []
+    for argument in call.arguments:
+        if not isinstance(argument, ast.Attribute) or argument.variable is not None:
+            _fail(
+                f"`{call.function}` takes attributes",
+                argument.span,
+                f"write {variable}[{call.function}(price)]",
+            )
+        names.append(argument.name)
+    if call.function == "same":
+        return ast.Same(variable, tuple(names), span=span)
+    if len(names) != 1:
+        _fail(f"`{call.function}` takes one attribute", call.span, "combine several with AND")
+    kind = ast.Increasing if call.function == "increasing" else ast.Decreasing
+    return kind(variable, names[0], span=span)

@@ -1,0 +1,235 @@
+"""From AST to canonical text, which parses back to an equal AST."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from acelera.language import ast
+from acelera.language.syntax_errors import RESERVED
+
+
+def print_query(query: ast.Query) -> str:
+    """The text of a query, one clause a line."""
+    lines = []
+    if query.select != (ast.Star(),):
+        lines.append("SELECT " + ", ".join(_select_item(item) for item in query.select))
+    if query.stream is not None:
+        lines.append(f"FROM {name(query.stream)}")
+    lines.append(f"MATCH {print_formula(query.formula)}")
+    if query.partition_by:
+        lines.append("PARTITION BY " + ", ".join(name(key.name) for key in query.partition_by))
+    if query.within is not None:
+        lines.append(f"WITHIN {query.within.amount} {query.within.unit.upper()}")
+    return "\n".join(lines)
+
+
+def print_formula(formula: ast.Formula) -> str:
+    """The text of a formula."""
+    return ast.fold(formula, _formula).text
+
+
+def print_condition(condition: ast.Condition) -> str:
+    """The text of a condition."""
+    return ast.fold(condition, _condition).text
+
+
+def print_expression(expression: ast.Expression) -> str:
+    """The text of an expression."""
+    return ast.fold(expression, _expression).text
+
+
+def name(text: str) -> str:
+    """An identifier, in backticks if it must be."""
+    plain = re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", text) and text.upper() not in RESERVED
+    return text if plain else "`" + text.replace("`", "``") + "`"
+
+
+def variable(text: str) -> str:
+    """A variable; ANY is a word of the language and a variable as well."""
+    return text if text == "ANY" else name(text)
+
+
+def string(text: str) -> str:
+    """A string literal."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+class _Piece(NamedTuple):
+    """Text, and how tightly its outermost operator binds."""
+
+    text: str
+    binding: int
+
+    def at_least(self, binding: int) -> str:
+        return self.text if self.binding >= binding else f"({self.text})"
+
+
+# --- formulas -----------------------------------------------------------------------------------------------------
+
+_CHAIN, _OR, _AND, _THEN, _CONTIGUOUS, _POSTFIX = range(6)
+
+_INFIX: dict[type[ast.Formula], tuple[str, int]] = {
+    ast.Or: (" OR ", _OR),
+    ast.And: (" AND ", _AND),
+    ast.All: (" ALL ", _AND),
+    ast.Unless: (" UNLESS ", _AND),
+    ast.Then: (" ; ", _THEN),
+    ast.Contiguous: (" : ", _CONTIGUOUS),
+}
+
+
+def _formula(node: ast.Formula, made: Sequence[_Piece]) -> _Piece:
+    if type(node) in _INFIX:
+        operator, binding = _INFIX[type(node)]
+        return _Piece(made[0].at_least(binding) + operator + made[1].at_least(binding + 1), binding)
+    match node:
+        case ast.EventType(text):
+            return _Piece(name(text), _POSTFIX)
+        case ast.AnyEvent():
+            return _Piece("ANY", _POSTFIX)
+        case ast.Next(text):
+            return _Piece(f"NEXT({name(text)})", _POSTFIX)
+        case ast.Start():
+            return _Piece(f"START({made[0].text})", _POSTFIX)
+        case ast.Strict():
+            return _Piece(f"STRICT({made[0].text})", _POSTFIX)
+        case ast.As(_, bound):
+            return _Piece(f"{made[0].at_least(_POSTFIX)} AS {name(bound)}", _POSTFIX)
+        case ast.Iteration(inner):
+            return _Piece(_repeated(inner, made[0]) + "+", _POSTFIX)
+        case ast.ContiguousIteration(inner):
+            return _Piece(_repeated(inner, made[0]) + ":+", _POSTFIX)
+        case ast.Filter(_, condition):
+            return _Piece(f"{made[0].text} FILTER {print_condition(condition)}", _CHAIN)
+        case ast.Project(_, everything, kept):
+            items = (["*"] if everything else []) + [_kept(item) for item in kept]
+            return _Piece(f"{made[0].text} PROJECT {', '.join(items)}", _CHAIN)
+        case ast.Agg(_, target, created):
+            assigned = ", ".join(f"{name(item.attribute)} <- {_aggregation(item.value)}" for item in created)
+            return _Piece(f"{made[0].text} AGG {name(target)}[{assigned}]", _CHAIN)
+    raise AssertionError(f"unknown formula {type(node).__name__}")
+
+
+def _repeated(inner: ast.Formula, piece: _Piece) -> str:
+    # `A AS x+` would be read aright, but not by people.
+    return f"({piece.text})" if isinstance(inner, ast.As) else piece.at_least(_POSTFIX)
+
+
+def _kept(item: ast.Kept) -> str:
+    if item.attributes is None:
+        return variable(item.variable)
+    return f"{variable(item.variable)}({', '.join(name(attribute) for attribute in item.attributes)})"
+
+
+def _aggregation(node: ast.Aggregation) -> str:
+    argument = variable(node.variable)
+    if node.attribute is not None:
+        argument += f".{name(node.attribute)}" + (" IGNORE NULLS" if node.ignore_nulls else "")
+    return f"{name(node.function)}({argument})"
+
+
+def _select_item(item: ast.SelectItem) -> str:
+    match item:
+        case ast.Star():
+            return "*"
+        case ast.SelectBound(bound, alias):
+            text = bound
+        case ast.SelectVariable(shown, alias):
+            text = f"`{shown}`" if shown.lower() in ast.BOUNDS else variable(shown)
+        case ast.SelectAttribute(shown, attribute, alias):
+            text = f"{variable(shown)}.{name(attribute)}"
+        case ast.SelectAggregation(aggregation, alias):
+            text = _aggregation(aggregation)
+    return text if alias is None else f"{text} AS {name(alias)}"
+
+
+# --- conditions ---------------------------------------------------------------------------------------------------
+
+
+def _condition(node: ast.Condition, made: Sequence[_Piece]) -> _Piece:
+    match node:
+        case ast.Either():
+            return _Piece(f"{made[0].at_least(0)} OR {made[1].at_least(1)}", 0)
+        case ast.Both():
+            return _Piece(f"{made[0].at_least(1)} AND {made[1].at_least(2)}", 1)
+        case ast.Each(held, predicate):
+            return _Piece(f"{variable(held)}[{print_expression(predicate)}]", 2)
+        case ast.Across(predicate):
+            # An AND or OR in brackets would be read as one of conditions, so it is kept within an expression.
+            return _Piece(print_expression(predicate), 2)
+        case ast.Same(held, attributes):
+            return _Piece(f"{variable(held)}[same({', '.join(name(attribute) for attribute in attributes)})]", 2)
+        case ast.Increasing(held, attribute):
+            return _Piece(f"{variable(held)}[increasing({name(attribute)})]", 2)
+        case ast.Decreasing(held, attribute):
+            return _Piece(f"{variable(held)}[decreasing({name(attribute)})]", 2)
+    raise AssertionError(f"unknown condition {type(node).__name__}")
+
+
+# --- expressions --------------------------------------------------------------------------------------------------
+
+_EXPR_OR, _EXPR_AND, _NOT, _COMPARISON, _SUM, _PRODUCT, _FACTOR, _PRIMARY = range(8)
+
+_BINARY = {
+    "OR": (_EXPR_OR, _EXPR_OR, _EXPR_AND),
+    "AND": (_EXPR_AND, _EXPR_AND, _NOT),
+    **dict.fromkeys(("=", "<>", "<", "<=", ">", ">="), (_COMPARISON, _SUM, _SUM)),
+    **dict.fromkeys(("+", "-", "||"), (_SUM, _SUM, _PRODUCT)),
+    **dict.fromkeys(("*", "/", "%"), (_PRODUCT, _PRODUCT, _FACTOR)),
+}
+"""For each operator: how tightly it binds, and what it wants of its two sides."""
+
+
+def _expression(node: ast.Expression, made: Sequence[_Piece]) -> _Piece:
+    match node:
+        case ast.Literal(value):
+            return _literal(value)
+        case ast.Timestamp(text):
+            return _Piece(f"TIMESTAMP {string(text)}", _PRIMARY)
+        case ast.Date(text):
+            return _Piece(f"DATE {string(text)}", _PRIMARY)
+        case ast.Interval(amount, unit):
+            return _Piece(f"INTERVAL {amount} {unit.upper()}", _PRIMARY)
+        case ast.Attribute(held, text):
+            return _Piece(name(text) if held is None else f"{variable(held)}.{name(text)}", _PRIMARY)
+        case ast.Unary("NOT", _):
+            return _Piece(f"NOT {made[0].at_least(_NOT)}", _NOT)
+        case ast.Unary():
+            # A minus straight after a minus would begin a comment; before a number it would become part of it.
+            clashes = made[0].text[0] in "-.0123456789"
+            return _Piece(f"-({made[0].text})" if clashes else f"-{made[0].at_least(_FACTOR)}", _FACTOR)
+        case ast.Binary(operator, _, _):
+            binding, left, right = _BINARY[operator]
+            return _Piece(f"{made[0].at_least(left)} {operator} {made[1].at_least(right)}", binding)
+        case ast.IsNull(_, negated):
+            return _Piece(f"{made[0].at_least(_SUM)} IS {'NOT ' if negated else ''}NULL", _COMPARISON)
+        case ast.In(_, _, negated):
+            items = ", ".join(piece.text for piece in made[1:])
+            return _Piece(f"{made[0].at_least(_SUM)} {_not(negated)}IN ({items})", _COMPARISON)
+        case ast.Between(_, _, _, negated):
+            operand, low, high = (piece.at_least(_SUM) for piece in made)
+            return _Piece(f"{operand} {_not(negated)}BETWEEN {low} AND {high}", _COMPARISON)
+        case ast.Like(_, pattern, negated):
+            return _Piece(f"{made[0].at_least(_SUM)} {_not(negated)}LIKE {string(pattern)}", _COMPARISON)
+        case ast.Call(function, _):
+            return _Piece(f"{name(function)}({', '.join(piece.text for piece in made)})", _PRIMARY)
+        case ast.Cast(_, target):
+            return _Piece(f"CAST({made[0].text} AS {name(target)})", _PRIMARY)
+    raise AssertionError(f"unknown expression {type(node).__name__}")
+
+
+def _not(negated: bool) -> str:
+    return "NOT " if negated else ""
+
+
+def _literal(value: object) -> _Piece:
+    if value is None:
+        return _Piece("NULL", _PRIMARY)
+    if isinstance(value, bool):
+        return _Piece("TRUE" if value else "FALSE", _PRIMARY)
+    if isinstance(value, str):
+        return _Piece(string(value), _PRIMARY)
+    text = repr(value)
+    return _Piece(text, _FACTOR if text.startswith("-") else _PRIMARY)

@@ -1,0 +1,185 @@
+"""The schema of a stream: which event types there are, and which attributes of which type they have."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+
+from acelera.errors import SchemaError, did_you_mean
+from acelera.language.types import STRING, Kind, Type, from_arrow, parse_type, unify
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The columns of a stream, and which of them each event type has.
+
+    `event_types` is None when the types are not known beforehand: then any type may occur and has all columns.
+    `type_column` is the column that tells the type; None when all rows are of one type.
+    """
+
+    columns: Mapping[str, Type]
+    event_types: Mapping[str, tuple[str, ...]] | None = None
+    type_column: str | None = "type"
+    order_by: tuple[str, ...] = ()
+
+    @property
+    def time(self) -> Type | None:
+        """The type of the events' time: that of the first order column if it is a timestamp."""
+        first = self.columns.get(self.order_by[0]) if self.order_by else None
+        return first if first is not None and first.kind is Kind.TIMESTAMP else None
+
+    def attributes(self, event_type: str | None) -> Mapping[str, Type]:
+        """The attributes of an event type; of any type if it is None."""
+        if event_type is None or self.event_types is None:
+            return self.columns
+        names = self.event_types.get(event_type, ())
+        return {name: self.columns[name] for name in names}
+
+    def ordered_by(self, order_by: str | tuple[str, ...] | list[str] | None) -> Schema:
+        """The same schema for a stream in this order; checks that the columns exist and can be ordered."""
+        names = (order_by,) if isinstance(order_by, str) else tuple(order_by or ())
+        for name in names:
+            if name not in self.columns:
+                near = did_you_mean(str(name), self.columns)
+                raise SchemaError(f"order_by: there is no column `{name}`{near}{_listing(self.columns)}")
+            if self.columns[name].kind in (Kind.OPAQUE, Kind.NULL):
+                raise SchemaError(f"order_by: column `{name}` of type {self.columns[name]} has no order")
+        ordered = replace(self, order_by=names)
+        ordered._refuse_collisions()
+        return ordered
+
+    def _refuse_collisions(self) -> None:
+        """`position` and `time` are what every event has; a column of that name would be mistaken for it."""
+        taken = ["position"] + (["time"] if self.time is not None else [])
+        for name in taken:
+            if name in self.columns and name not in self.order_by[:1]:
+                raise SchemaError(
+                    f"the column `{name}` has the name of what every event carries, its {name}; rename the column"
+                )
+        if "type" in self.columns and self.type_column != "type":
+            raise SchemaError(
+                "the column `type` is not the type column, but `type` means an event's type in queries; rename the column"
+            )
+
+
+def schema_of(described: object, *, type_column: str | None = "type", event_type: str | None = None) -> Schema:
+    """A schema from whatever describes one.
+
+    - a mapping of columns to types, shared by all event types: `{"type": "string", "price": float}`
+    - a mapping of event types to such mappings: `{"SELL": {"price": float}, "BUY": {"price": float}}`
+    - a pyarrow schema, or a Spark schema (StructType)
+
+    A stream without a type column is a stream of one type, named by `event_type`.
+
+    >>> schema_of({"SELL": {"price": "float"}, "NEWS": {"text": "string"}}).attributes("NEWS")
+    {'text': Type(kind=<Kind.STRING: 'string'>, arrow=DataType(string))}
+    """
+    if isinstance(described, Schema):
+        return described
+    if isinstance(described, pa.Schema):
+        repeated = {name for name in described.names if described.names.count(name) > 1}
+        if repeated:
+            raise SchemaError(f"the column `{sorted(repeated)[0]}` occurs twice; rename one of them")
+        columns = {column.name: from_arrow(column.type) for column in described}
+        return _from_columns(columns, type_column, event_type)
+    if hasattr(described, "fields") and hasattr(described, "simpleString"):
+        return _from_columns(_spark_columns(described), type_column, event_type)
+    if isinstance(described, Mapping):
+        _refuse_odd_names(described)
+        if described and all(isinstance(value, Mapping) for value in described.values()):
+            return _from_event_types(described, type_column)
+        columns = {name: parse_type(kind) for name, kind in described.items()}
+        return _from_columns(columns, type_column, event_type)
+    raise SchemaError(
+        f"a schema cannot be read from {type(described).__name__}; give a mapping of columns to types, a pyarrow schema "
+        "or a Spark schema"
+    )
+
+
+def _from_columns(columns: dict[str, Type], type_column: str | None, event_type: str | None) -> Schema:
+    if event_type is not None:
+        if type_column is not None and type_column != "type" and type_column in columns:
+            raise SchemaError(
+                f"event_type={event_type!r} says that all rows are of one type, type_column={type_column!r} that a column "
+                "tells it; give only one of them"
+            )
+        return Schema(columns, {event_type: tuple(columns)}, None)
+    if type_column is None:
+        raise SchemaError("without a type column all events are of one type; name it with event_type=…")
+    if type_column not in columns:
+        near = did_you_mean(type_column, columns)
+        raise SchemaError(
+            f"there is no column `{type_column}` that tells the type of an event{near}{_listing(columns)}. Name it with "
+            "type_column=…, or, if all rows are of one type, name that type with event_type=… (or FROM in the query)"
+        )
+    if columns[type_column].kind not in (Kind.STRING, Kind.NULL):
+        raise SchemaError(
+            f"the type column `{type_column}` is of type {columns[type_column]}, but event types are names: cast it to string"
+        )
+    return Schema(columns, None, type_column)
+
+
+def _from_event_types(described: Mapping[str, object], type_column: str | None) -> Schema:
+    """The columns are those of all types together, with a column that tells the type."""
+    name = type_column or "type"
+    columns: dict[str, Type] = {name: STRING}
+    event_types: dict[str, tuple[str, ...]] = {}
+    for event_type, inner in described.items():
+        assert isinstance(inner, Mapping)
+        _refuse_odd_names(inner)
+        for attribute, kind in inner.items():
+            given = parse_type(kind)
+            known = columns.get(attribute, given)
+            both = unify(known, given)
+            if both is None:
+                raise SchemaError(
+                    f"the attribute `{attribute}` is {given} in {event_type} but {known} elsewhere; an attribute has one "
+                    "type in all event types that have it"
+                )
+            columns[attribute] = both
+        event_types[event_type] = tuple(inner)
+    return Schema(
+        columns,
+        {each: tuple(c for c in columns if c in names or c == name) for each, names in event_types.items()},
+        name,
+    )
+
+
+def _refuse_odd_names(mapping: Mapping[object, object]) -> None:
+    for name in mapping:
+        if not isinstance(name, str) or not name:
+            raise SchemaError(f"{name!r} is not a name; columns and event types are named by strings")
+
+
+def _spark_columns(described: object) -> dict[str, Type]:
+    """Columns of a Spark StructType, which describes itself without Spark being imported here."""
+    columns = {}
+    for each in described.fields:  # type: ignore[attr-defined]  # a StructType, seen by its attributes
+        columns[each.name] = _spark_type(each.dataType.simpleString())
+    return columns
+
+
+_SPARK = {
+    "int": pa.int32(),
+    "float": pa.float32(),
+    "timestamp": pa.timestamp("us", "UTC"),
+    "timestamp_ntz": pa.timestamp("us"),
+    "void": pa.null(),
+}
+
+
+def _spark_type(name: str) -> Type:
+    if name in _SPARK:
+        return from_arrow(_SPARK[name])
+    if name.startswith("interval"):
+        return from_arrow(pa.duration("us"))
+    try:
+        return parse_type(name)
+    except SchemaError:
+        return from_arrow(pa.struct([]))  # arrays, maps, structs: carried, never looked into
+
+
+def _listing(columns: Mapping[str, object]) -> str:
+    return f" (columns: {', '.join(columns)})" if columns else " (there are no columns)"

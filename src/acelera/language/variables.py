@@ -1,0 +1,114 @@
+"""What is known of a variable without data: how many events it can hold, and which attributes they have."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from acelera.language.types import Type, unify
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """At least `low` and at most `high` events."""
+
+    low: int
+    high: float
+
+    def __add__(self, other: Bounds) -> Bounds:
+        return Bounds(self.low + other.low, self.high + other.high)
+
+    def either(self, other: Bounds) -> Bounds:
+        """One or the other."""
+        return Bounds(min(self.low, other.low), max(self.high, other.high))
+
+    def both(self, other: Bounds) -> Bounds:
+        """What satisfies one and the other."""
+        return Bounds(max(self.low, other.low), min(self.high, other.high))
+
+    def merged(self, other: Bounds) -> Bounds:
+        """A union in which the same event may be on both sides."""
+        return Bounds(max(self.low, other.low), self.high + other.high)
+
+    def repeated(self) -> Bounds:
+        """One or more times."""
+        return Bounds(self.low, math.inf if self.high else 0)
+
+    def __str__(self) -> str:
+        if (self.low, self.high) == (1, 1):
+            return "exactly one"
+        if self.high == 0:
+            return "none"
+        if self.high == 1:
+            return "at most one"
+        return "at least one" if self.low else "any number"
+
+
+NONE = Bounds(0, 0)
+ONE = Bounds(1, 1)
+
+
+@dataclass(frozen=True)
+class Variable:
+    """What a variable can hold.
+
+    `sources` are the event types, and `AGG …` for made events, that its events come from. `complete` tells whether the
+    attributes are all known. `from_stream` tells whether it can hold events of the stream, which have a type.
+    """
+
+    bounds: Bounds
+    attributes: Mapping[str, Type] = field(default_factory=dict)
+    sources: tuple[str, ...] = ()
+    complete: bool = True
+    from_stream: bool = False
+
+    def with_bounds(self, bounds: Bounds) -> Variable:
+        """The same events, another number of them."""
+        return Variable(bounds, self.attributes, self.sources, self.complete, self.from_stream)
+
+    def joined(self, other: Variable, bounds: Bounds) -> Variable:
+        """Events of both; an attribute that has no common type keeps the first one (see `clash`)."""
+        attributes = dict(self.attributes)
+        for name, kind in other.attributes.items():
+            known = attributes.get(name, kind)
+            attributes[name] = unify(known, kind) or known
+        sources = tuple(dict.fromkeys(self.sources + other.sources))
+        complete = self.complete and other.complete
+        return Variable(bounds, attributes, sources, complete, self.from_stream or other.from_stream)
+
+    def clash(self, other: Variable) -> tuple[str, Type, Type] | None:
+        """An attribute that has types here and there that no column can hold together."""
+        for name, kind in other.attributes.items():
+            if name in self.attributes and unify(self.attributes[name], kind) is None:
+                return name, self.attributes[name], kind
+        return None
+
+    @property
+    def where(self) -> str:
+        """The events it holds, in words."""
+        return " or ".join(self.sources) if self.sources else "it"
+
+
+EMPTY = Variable(NONE)
+
+
+@dataclass(frozen=True)
+class Bindings:
+    """The variables of a formula in order of first appearance, and how many different events they hold together."""
+
+    variables: Mapping[str, Variable]
+    support: Bounds
+
+    def get(self, name: str) -> Variable:
+        """What is known of a variable; nothing is bound to one that does not occur."""
+        return self.variables.get(name, EMPTY)
+
+    def bound(self) -> list[str]:
+        """The variables that can hold an event."""
+        return [name for name, variable in self.variables.items() if variable.bounds.high]
+
+
+def names_of(*bindings: Bindings) -> Iterable[str]:
+    """All variables of several formulas, in order."""
+    return dict.fromkeys(name for each in bindings for name in each.variables)

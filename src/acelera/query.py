@@ -1,0 +1,170 @@
+"""What a user holds in hand: a query that can be checked, printed and run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import get_args
+
+import pyarrow as pa
+
+from acelera import semantics
+from acelera.errors import UsageError
+from acelera.language import ast
+from acelera.language.builder import FormulaBuilder
+from acelera.language.checker import BagUnion, Checked, check
+from acelera.language.parser import parse_query
+from acelera.language.printer import print_query
+from acelera.language.schema import Schema, schema_of
+from acelera.tables import to_arrow, to_rows, to_table
+
+METHODS = ("semantics",)
+TIES = ("error", "keep")
+
+
+class Query:
+    """A query, made by `acelera.query`.
+
+    Attributes
+    ----------
+    ast
+        The abstract syntax tree; `str(q)` is its canonical text.
+    variables
+        For each variable of the formula, in order of first appearance, how many events it holds.
+    """
+
+    def __init__(self, tree: ast.Query, text: str, bag_union: BagUnion) -> None:
+        self.ast = tree
+        self.bag_union: BagUnion = bag_union
+        self._text = text
+        self._checked = check(tree, None, bag_union, text)
+
+    @property
+    def variables(self) -> dict[str, str]:
+        """For each variable, how many events it holds in a match: `exactly one`, `at most one`, … ."""
+        return {name: str(variable.bounds) for name, variable in self._checked.variables.items()}
+
+    def check(
+        self,
+        schema: object,
+        *,
+        order_by: str | Sequence[str] | None = None,
+        type_column: str | None = "type",
+        event_type: str | None = None,
+    ) -> pa.Schema:
+        """Check the query against a schema, and return the schema of its result.
+
+        The schema is a mapping of columns to types (shared by all event types), a mapping of event types to such mappings,
+        a pyarrow schema or a Spark schema. Raises a QueryCheckError that lists every mistake.
+
+        >>> import acelera as ac
+        >>> q = ac.query("SELECT a.price, max(b.price) AS hi MATCH SELL AS a ; (SELL AS b)+")
+        >>> q.check({"type": str, "price": float})
+        a_price: double
+        hi: double
+        """
+        return self._check(self._schema(schema, order_by, type_column, event_type)).result_schema
+
+    def run(
+        self,
+        table: object,
+        *,
+        order_by: str | Sequence[str] | None = None,
+        type_column: str | None = "type",
+        event_type: str | None = None,
+        ties: str = "error",
+        method: str = "semantics",
+    ) -> pa.Table:
+        """Find all matches in a table.
+
+        Parameters
+        ----------
+        table
+            The events: a pyarrow table, a pandas or polars data frame, or a list of dicts.
+        order_by
+            The column, or columns, that order the events. A timestamp in first place gives them their time. Without it the
+            order is that of the rows.
+        type_column
+            The column that tells the type of an event.
+        event_type
+            The type of all events, for a table without a type column. `FROM name` in the query does the same.
+        ties
+            What to do with rows of a partition that are equal under `order_by`: `"error"`, or `"keep"` their order of arrival.
+        method
+            How to compute the matches. `"semantics"` follows the definition; it is exact and slow.
+
+        >>> import acelera as ac
+        >>> rows = [{"type": "A", "v": 1}, {"type": "B", "v": 2}, {"type": "B", "v": 3}]
+        >>> ac.query("SELECT A.v, B.v MATCH A ; B").run(rows).to_pylist()
+        [{'A_v': 1, 'B_v': 2}, {'A_v': 1, 'B_v': 3}]
+        """
+        _one_of("method", method, METHODS)
+        _one_of("ties", ties, TIES)
+        arrow = to_arrow(table)
+        checked = self._check(self._schema(arrow.schema, order_by, type_column, event_type))
+        assert checked.schema is not None
+        rows = semantics.evaluate(checked, to_rows(arrow, checked.schema), ties)
+        return to_table(rows, checked.result_schema)
+
+    def _check(self, schema: Schema) -> Checked:
+        return check(self.ast, schema, self.bag_union, self._text)
+
+    def _schema(
+        self,
+        described: object,
+        order_by: str | Sequence[str] | None,
+        type_column: str | None,
+        event_type: str | None,
+    ) -> Schema:
+        """The schema of the stream; FROM names the type of a table that has no type column."""
+        columns = described.names if isinstance(described, pa.Schema) else ()
+        if event_type is None and self.ast.stream is not None and isinstance(described, pa.Schema):
+            event_type = None if type_column in columns else self.ast.stream
+        schema = schema_of(described, type_column=type_column, event_type=event_type)
+        return schema.ordered_by(order_by if isinstance(order_by, str) else tuple(order_by or ()))
+
+    def __str__(self) -> str:
+        return print_query(self.ast)
+
+    def __repr__(self) -> str:
+        return f"<acelera.Query {' '.join(str(self).split())}>"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Query) and (self.ast, self.bag_union) == (other.ast, other.bag_union)
+
+    def __hash__(self) -> int:
+        return hash((self.ast, self.bag_union))
+
+
+def query(source: str | FormulaBuilder | ast.Query, *, bag_union: BagUnion = "once") -> Query:
+    """A query from its text, or from a formula built in Python.
+
+    All mistakes that can be found without a schema are found here: syntax, variables that are never bound, unknown
+    functions. `bag_union` says how `AS` and `ALL` count an event that several variables hold: `"once"`, or once for
+    each of them (`"additive"`, the literal reading of the paper).
+
+    >>> import acelera as ac
+    >>> print(ac.query("match A as x; B+ within 5 minutes"))
+    MATCH A AS x ; B+
+    WITHIN 5 MINUTES
+    >>> ac.query("MATCH A AS x FILTER y.price > 10")
+    Traceback (most recent call last):
+        ...
+    acelera.errors.QueryCheckError: line 1, column 21: the formula to the left never binds `y`
+      MATCH A AS x FILTER y.price > 10
+                          ^^^^^^^^^^^^
+      hint: variables there: A, x
+    """
+    _one_of("bag_union", bag_union, get_args(BagUnion))
+    if isinstance(source, str):
+        return Query(parse_query(source), source, bag_union)
+    if isinstance(source, FormulaBuilder):
+        source = source.query()
+    elif not isinstance(source, ast.Query):
+        raise UsageError(f"a query is made of a text or of a formula built with E(…), not of {type(source).__name__}")
+    text = print_query(source)  # so that mistakes in built queries have a place, too
+    return Query(parse_query(text), text, bag_union)
+
+
+def _one_of(option: str, value: object, allowed: Sequence[str]) -> None:
+    if value not in allowed:
+        raise UsageError(f"{option}={value!r} is not known; it is one of {', '.join(map(repr, allowed))}")

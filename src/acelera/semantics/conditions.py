@@ -1,0 +1,67 @@
+"""When a complex event satisfies a condition (paper 000 sections 2 and A.1; paper 002 section 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise, product
+
+from acelera.language import ast
+from acelera.semantics.events import Bag, ComplexEvent, Event
+from acelera.semantics.expressions import compare, evaluate
+
+
+def satisfies(c: ComplexEvent, condition: ast.Condition) -> bool:
+    """C ⊨ condition. Only TRUE satisfies."""
+
+    def combine(node: ast.Condition, made: Sequence[bool]) -> bool:
+        match node:
+            case ast.Both():  # φ FILTER (c ∧ d) ≡ (φ FILTER c) FILTER d
+                return made[0] and made[1]
+            case ast.Either():  # φ FILTER (c ∨ d) ≡ (φ FILTER c) OR (φ FILTER d)
+                return made[0] or made[1]
+            case ast.Each(variable, predicate):  # C(X) ⊨ P iff e ⊨ P for every e in C(X)
+                return all(holds(predicate, {variable: event}, variable) for event in c(variable))
+            case ast.Across(predicate):
+                return across(c, predicate)
+            case ast.Same(variable, attributes):
+                return all(same(c(variable), attribute) for attribute in attributes)
+            case ast.Increasing(variable, attribute):
+                return successive(c(variable), attribute, "<")
+            case ast.Decreasing(variable, attribute):
+                return successive(c(variable), attribute, ">")
+        raise AssertionError(f"unknown condition {type(node).__name__}")
+
+    return ast.fold(condition, combine)
+
+
+def holds(predicate: ast.Expression, events: dict[str, Event], default: str = "") -> bool:
+    """Whether a predicate is TRUE of one event of each variable."""
+    return evaluate(predicate, lambda node: events[node.variable or default].value(node.name)) is True
+
+
+def across(c: ComplexEvent, predicate: ast.Expression) -> bool:
+    """The universal extension of SO-CEL: P holds for all x1 ∈ S1, …, xn ∈ Sn."""
+    found = (node.variable for node in ast.walk(predicate) if isinstance(node, ast.Attribute))
+    variables = list(dict.fromkeys(variable for variable in found if variable is not None))
+    combinations = product(*(c(variable) for variable in variables))
+    return all(holds(predicate, dict(zip(variables, events, strict=True))) for events in combinations)
+
+
+def same(events: Bag, attribute: str) -> bool:
+    """[a]: ∀ e1, e2 ∈ E. e1(a) = e2(a). With e1 = e2 this asks for non-NULL values."""
+    return all(compare("=", e1.value(attribute), e2.value(attribute)) is True for e1 in events for e2 in events)
+
+
+def successive(events: Bag, attribute: str, symbol: str) -> bool:
+    """[increasing(a)], [decreasing(a)]: every e2 that is a successor of e1 in E compares so with it.
+
+    Successors have successive times; several events may share one.
+    """
+    times = sorted({event.position for event in events})
+    at = {time: [event for event in events if event.position == time] for time in times}
+    return all(
+        compare(symbol, e1.value(attribute), e2.value(attribute)) is True
+        for earlier, later in pairwise(times)
+        for e1 in at[earlier]
+        for e2 in at[later]
+    )

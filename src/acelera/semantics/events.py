@@ -1,0 +1,129 @@
+"""Events, bags and complex events (paper 000, sections 2 and 3)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from acelera.errors import AggregateError
+from acelera.language.aggregates import Overflow
+
+Value = Any
+"""None (NULL), bool, int, float, str, Decimal; a timestamp or duration is an int in nanoseconds, a date one in days."""
+
+STREAM: tuple[int, int] = (0, 0)
+"""The origin of events that were in the stream; those made by the k-th AGG of the formula have the origin (1, k)."""
+
+
+@dataclass(frozen=True)
+class Event:
+    """A mapping of attributes to values with the time at which it happens (the paper's pair (M, i)).
+
+    The position is the paper's time. The origin tells made events apart from those of the stream; an attribute that
+    is not defined is NULL.
+    """
+
+    position: int
+    attributes: tuple[tuple[str, Value], ...]
+    type: str | None = None
+    time: int | None = None
+    origin: tuple[int, int] = STREAM
+
+    def value(self, name: str) -> Value:
+        """The value of an attribute, or of `position`, `time` or `type`."""
+        found = self.raw(name)
+        if isinstance(found, Overflow):
+            raise AggregateError(
+                f"integer overflow: the aggregate `{name}` of the match that ends at position {self.position} does not fit "
+                "into its type; aggregate floats instead, or fewer events"
+            )
+        return found
+
+    def raw(self, name: str) -> Value:
+        """The same, without looking at an aggregate that overflowed."""
+        for attribute, value in self.attributes:
+            if attribute == name:
+                return value
+        return {"position": self.position, "time": self.time, "type": self.type}.get(name)
+
+    def project(self, names: Iterable[str], type_column: str | None) -> Event:
+        """π over attributes: what remains of the event when only these attributes are kept."""
+        kept = set(names)
+        attributes = tuple((name, value) for name, value in self.attributes if name in kept)
+        event_type = self.type if {"type", type_column} & kept else None
+        return replace(self, attributes=attributes, type=event_type)
+
+    def without_origin(self) -> Event:
+        """The event as the paper compares it: attributes and time."""
+        return replace(self, origin=STREAM)
+
+    def sort_key(self) -> tuple[Any, ...]:
+        """An order of events that only serves to write bags always in the same way."""
+        return (self.position, self.origin, repr(self.attributes))
+
+
+def canonical(value: Value) -> Value:
+    """One NaN and one zero, so that equal values are equal to Python."""
+    if isinstance(value, float):
+        return math.nan if value != value else value + 0.0
+    return value
+
+
+Bag = tuple[Event, ...]
+"""A bag as the sorted tuple of its events."""
+
+
+def bag(events: Iterable[Event]) -> Bag:
+    """The bag of these events, each as often as it is given."""
+    return tuple(sorted(events, key=Event.sort_key))
+
+
+@dataclass(frozen=True)
+class ComplexEvent:
+    """(start, end, μ). Variables with an empty bag are left out, so that equality is that of the paper."""
+
+    start: int
+    end: int
+    bags: tuple[tuple[str, Bag], ...]
+
+    def __call__(self, variable: str) -> Bag:
+        """C(X)."""
+        for name, events in self.bags:
+            if name == variable:
+                return events
+        return ()
+
+    @property
+    def variables(self) -> list[str]:
+        """The variables that hold something."""
+        return [name for name, _ in self.bags]
+
+    def events(self) -> list[Event]:
+        """The events of all variables, as often as they are held."""
+        return [event for _, events in self.bags for event in events]
+
+    def assign(self, variable: str, events: Iterable[Event]) -> ComplexEvent:
+        """The same with another bag for one variable."""
+        bags = {**dict(self.bags), variable: bag(events)}
+        return complex_event(self.start, self.end, bags)
+
+    def union(self, other: ComplexEvent, once: bool = False) -> ComplexEvent:
+        """C1 ⊎ C2; with `once`, an event that is on both sides is taken once."""
+        bags = {}
+        for name in {*self.variables, *other.variables}:
+            together = self(name) + other(name)
+            bags[name] = bag(set(together) if once else together)
+        return complex_event(min(self.start, other.start), max(self.end, other.end), bags)
+
+    def without_origins(self) -> ComplexEvent:
+        """The complex event as the paper compares it."""
+        bags = {name: bag(event.without_origin() for event in events) for name, events in self.bags}
+        return complex_event(self.start, self.end, bags)
+
+
+def complex_event(start: int, end: int, bags: dict[str, Bag]) -> ComplexEvent:
+    """A complex event from a mapping of variables to bags."""
+    held = [(name, bags[name]) for name in sorted(bags) if bags[name]]
+    return ComplexEvent(start, end, tuple(held))

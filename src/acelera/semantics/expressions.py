@@ -1,0 +1,243 @@
+"""SQL expressions over one combination of events. Conditions never fail on data: what has no value is NULL."""
+
+from __future__ import annotations
+
+import math
+import operator
+import re
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from functools import lru_cache
+
+from acelera.language import ast
+from acelera.language.aggregates import EXACT, INT64
+from acelera.language.literals import parse_date, parse_timestamp
+from acelera.semantics.events import Value
+
+Lookup = Callable[[ast.Attribute], Value]
+
+
+def evaluate(expression: ast.Expression, lookup: Lookup) -> Value:
+    """The value of an expression."""
+
+    def combine(node: ast.Expression, values: Sequence[Value]) -> Value:
+        match node:
+            case ast.Literal(value):
+                return value
+            case ast.Timestamp(text):
+                instant = parse_timestamp(text)
+                return None if instant is None else instant.nanoseconds
+            case ast.Date(text):
+                return parse_date(text)
+            case ast.Interval(amount, unit):
+                return amount * ast.UNITS[unit]
+            case ast.Attribute():
+                return lookup(node)
+            case ast.Unary("NOT", _):
+                return _not(values[0])
+            case ast.Unary():
+                return None if values[0] is None else _fit(-values[0])
+            case ast.Binary("AND", _, _):
+                return _and(values[0], values[1])
+            case ast.Binary("OR", _, _):
+                return _not(_and(_not(values[0]), _not(values[1])))
+            case ast.Binary(symbol, _, _):
+                if symbol in COMPARISONS:
+                    return compare(symbol, values[0], values[1])
+                return None if None in values else _ARITHMETIC[symbol](values[0], values[1])
+            case ast.IsNull(_, negated):
+                return (values[0] is None) != negated
+            case ast.In(_, _, negated):
+                return _negate_if(negated, _in(values[0], values[1:]))
+            case ast.Between(_, _, _, negated):
+                inside = _and(compare(">=", values[0], values[1]), compare("<=", values[0], values[2]))
+                return _negate_if(negated, inside)
+            case ast.Like(_, pattern, negated):
+                if values[0] is None:
+                    return None
+                return (_like(pattern).fullmatch(values[0]) is not None) != negated
+            case ast.Call(function, _):
+                return _FUNCTIONS[function](*values)
+            case ast.Cast(_, target):
+                return None if values[0] is None else _CASTS[target](values[0])
+        raise AssertionError(f"unknown expression {type(node).__name__}")
+
+    return ast.fold(expression, combine)
+
+
+# --- three-valued logic and comparison ----------------------------------------------------------------------------
+
+COMPARISONS: dict[str, Callable[[Value, Value], bool]] = {
+    "=": operator.eq,
+    "<>": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+
+
+def compare(symbol: str, one: Value, two: Value) -> bool | None:
+    """SQL's comparison; NaN compares as NULL."""
+    if one is None or two is None or one != one or two != two:
+        return None
+    if isinstance(one, float) or isinstance(two, float):
+        one, two = float(one), float(two)
+    return COMPARISONS[symbol](one, two)
+
+
+def _not(value: bool | None) -> bool | None:
+    return None if value is None else not value
+
+
+def _and(one: bool | None, two: bool | None) -> bool | None:
+    if one is False or two is False:
+        return False
+    return None if one is None or two is None else True
+
+
+def _negate_if(negated: bool, value: bool | None) -> bool | None:
+    return _not(value) if negated else value
+
+
+def _in(value: Value, items: Sequence[Value]) -> bool | None:
+    found: bool | None = False
+    for item in items:
+        equal = compare("=", value, item)
+        if equal:
+            return True
+        found = None if equal is None else found
+    return found
+
+
+@lru_cache(maxsize=256)
+def _like(pattern: str) -> re.Pattern[str]:
+    parts = re.findall(r"\\.|.", pattern, re.DOTALL)
+    wild = {"%": ".*", "_": "."}
+    return re.compile("".join(wild.get(part, re.escape(part[-1])) for part in parts), re.DOTALL)
+
+
+# --- arithmetic ---------------------------------------------------------------------------------------------------
+
+
+def _fit(value: Value) -> Value:
+    """NULL for what does not fit into its type."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value if value in INT64 else None
+    if isinstance(value, Decimal):
+        return value if len(value.as_tuple().digits) <= 38 else None
+    return value
+
+
+def _arithmetic(
+    plain: Callable[[Value, Value], Value], exact: Callable[[Decimal | int, Decimal | int], Decimal]
+) -> Callable[[Value, Value], Value]:
+    """Floats if either side is one, decimals if either side is one, integers otherwise."""
+
+    def apply(one: Value, two: Value) -> Value:
+        if isinstance(one, float) or isinstance(two, float):
+            return plain(float(one), float(two))
+        if isinstance(one, Decimal) or isinstance(two, Decimal):
+            return _fit(exact(one, two))
+        return _fit(plain(one, two))
+
+    return apply
+
+
+def _divide(one: Value, two: Value) -> float | None:
+    return float(one) / float(two) if two != 0 else None
+
+
+def _remainder(one: Value, two: Value) -> Value:
+    """With the sign of the dividend."""
+    if two == 0:
+        return None
+    if isinstance(one, float) or isinstance(two, float):
+        return math.fmod(float(one), float(two)) if math.isfinite(one) else None
+    if isinstance(one, Decimal) or isinstance(two, Decimal):
+        return EXACT.remainder(one, two)
+    rest = abs(one) % abs(two)
+    return rest if one >= 0 else -rest
+
+
+_ARITHMETIC: dict[str, Callable[[Value, Value], Value]] = {
+    "+": _arithmetic(operator.add, EXACT.add),
+    "-": _arithmetic(operator.sub, EXACT.subtract),
+    "*": _arithmetic(operator.mul, EXACT.multiply),
+    "/": _divide,
+    "%": _remainder,
+    "||": operator.add,
+}
+
+
+# --- functions and casts ------------------------------------------------------------------------------------------
+
+
+def _strict(function: Callable[[Value], Value]) -> Callable[[Value], Value]:
+    return lambda value: None if value is None else function(value)
+
+
+def _whole(function: Callable[[Value], int]) -> Callable[[Value], int | None]:
+    def apply(value: Value) -> int | None:
+        if isinstance(value, float) and not math.isfinite(value):
+            return None
+        whole: int | None = _fit(function(value))
+        return whole
+
+    return apply
+
+
+def _coalesce(*values: Value) -> Value:
+    return next((value for value in values if value is not None), None)
+
+
+def _nullif(one: Value, two: Value) -> Value:
+    return None if compare("=", one, two) else one
+
+
+_FUNCTIONS: dict[str, Callable[..., Value]] = {
+    "abs": _strict(lambda value: _fit(abs(value))),
+    "floor": _strict(_whole(math.floor)),
+    "ceil": _strict(_whole(math.ceil)),
+    "sqrt": _strict(lambda value: math.sqrt(value) if value >= 0 else None),
+    "lower": _strict(str.lower),
+    "upper": _strict(str.upper),
+    "trim": _strict(lambda text: text.strip(" ")),
+    "length": _strict(len),
+    "coalesce": _coalesce,
+    "nullif": _nullif,
+}
+
+
+def _to_int(value: Value) -> int | None:
+    if isinstance(value, str):
+        text = value.strip(" ")
+        whole: int | None = _fit(int(text)) if re.fullmatch(r"[+-]?[0-9]{1,30}", text) else None
+        return whole
+    return _whole(int)(value)
+
+
+def _to_float(value: Value) -> float | None:
+    if isinstance(value, str):
+        text = value.strip(" ")
+        number = re.fullmatch(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?", text)
+        return float(text) if number else None
+    return float(value)
+
+
+def _to_string(value: Value) -> str:
+    return ("true" if value else "false") if isinstance(value, bool) else str(value)
+
+
+def _to_bool(value: Value) -> bool | None:
+    if isinstance(value, bool):
+        return value
+    return {"true": True, "false": False}.get(value.strip(" ").lower())
+
+
+_CASTS: dict[str, Callable[[Value], Value]] = {
+    "int": _to_int,
+    "float": _to_float,
+    "string": _to_string,
+    "bool": _to_bool,
+}

@@ -1,0 +1,146 @@
+"""The meaning of a whole query: streams and partitions, WITHIN, SELECT."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from acelera.errors import DataError
+from acelera.language import ast
+from acelera.language.checker import Checked, Column, PartitionKey, struct_fields
+from acelera.language.schema import Schema
+from acelera.language.types import Kind
+from acelera.semantics.aggregation import aggregate
+from acelera.semantics.events import ComplexEvent, Event, Value, canonical
+from acelera.semantics.formulas import Stream, denotation
+
+Row = Mapping[str, Value]
+
+
+@dataclass(frozen=True)
+class Partition:
+    """The events of one key, and where each of them stands in the whole stream."""
+
+    key: tuple[Value, ...]
+    events: list[Event]
+    places: list[int]
+
+
+def evaluate(checked: Checked, rows: Sequence[Row], ties: str = "error") -> list[dict[str, Value]]:
+    """The rows of the result, ordered by where a match ends and starts in the stream as it is read."""
+    schema, query = checked.schema, checked.query
+    assert schema is not None, "a query runs over a stream whose schema is known"
+    found: list[tuple[int, int, str, dict[str, Value]]] = []
+    for partition in partitions(rows, schema, query, ties):
+        stream = Stream(partition.events, schema.type_column, checked.bag_union == "once")
+        matches = {c.without_origins() for c in denotation(query.formula, stream)}
+        for c in matches:
+            if within(c, query.within, partition.events):
+                row = {column.name: present(c, column, checked, partition) for column in checked.columns}
+                found.append((partition.places[c.end - 1], partition.places[c.start - 1], repr(c), row))
+    return [row for *_, row in sorted(found, key=lambda item: item[:3])]
+
+
+# --- the stream ---------------------------------------------------------------------------------------------------
+
+
+def partitions(rows: Sequence[Row], schema: Schema, query: ast.Query, ties: str) -> list[Partition]:
+    """The stream in order, split by key. NULL is a key of its own; positions are counted within a key."""
+    found: dict[tuple[Value, ...], Partition] = {}
+    last: dict[tuple[Value, ...], int] = {}
+    for place, index in enumerate(ordered(rows, schema)):
+        row = rows[index]
+        key = tuple(canonical(row[name.name]) for name in query.partition_by)
+        if key in last and schema.order_by and ties != "keep":
+            refuse_tie(rows, last[key], index, schema, query)
+        last[key] = index
+        partition = found.setdefault(key, Partition(key, [], []))
+        partition.events.append(to_event(row, schema, len(partition.events) + 1))
+        partition.places.append(place)
+    return list(found.values())
+
+
+def ordered(rows: Sequence[Row], schema: Schema) -> list[int]:
+    """The rows' indices in order; rows that are equal under the order stay as they came."""
+    for index, row in enumerate(rows):
+        for name in schema.order_by:
+            if row[name] is None or row[name] != row[name]:
+                missing = "NULL" if row[name] is None else "NaN"
+                raise DataError(
+                    f"row {index + 1} has {missing} in the order column `{name}`, so it has no place in the order"
+                )
+    return sorted(range(len(rows)), key=lambda index: tuple(rows[index][name] for name in schema.order_by))
+
+
+def refuse_tie(rows: Sequence[Row], one: int, two: int, schema: Schema, query: ast.Query) -> None:
+    """Two rows of a partition that are equal under order_by have no defined order."""
+    values = [rows[one][name] for name in schema.order_by]
+    if values != [rows[two][name] for name in schema.order_by]:
+        return
+    where = ", ".join(
+        f"{name} = {show(schema, name, value)}" for name, value in zip(schema.order_by, values, strict=True)
+    )
+    keys = ", ".join(f"{key.name} = {show(schema, key.name, rows[one][key.name])}" for key in query.partition_by)
+    within_key = f" within the partition {keys}" if keys else ""
+    raise DataError(
+        f"rows {one + 1} and {two + 1} tie: both have {where}{within_key}, so their order is not defined. Add a column to order_by "
+        "that tells them apart, or pass ties='keep' to keep the order of arrival"
+    )
+
+
+def show(schema: Schema, name: str, value: Value) -> str:
+    """A value as a person writes it."""
+    if value is not None and schema.columns[name].kind is Kind.TIMESTAMP:
+        moment = datetime.datetime(1970, 1, 1) + datetime.timedelta(microseconds=value // 1000)
+        return moment.isoformat(sep=" ") + (f"{value % 1000:03d}" if value % 1000 else "")
+    return repr(value)
+
+
+def to_event(row: Row, schema: Schema, position: int) -> Event:
+    """A row as an event. Its time is that of the first order column, if that is a timestamp."""
+    event_type = row[schema.type_column] if schema.type_column else next(iter(schema.event_types or ()))
+    time = row[schema.order_by[0]] if schema.time is not None else None
+    return Event(position, tuple((name, canonical(row[name])) for name in schema.columns), event_type, time)
+
+
+# --- the result ---------------------------------------------------------------------------------------------------
+
+
+def within(c: ComplexEvent, window: ast.Within | None, events: Sequence[Event]) -> bool:
+    """WITHIN n EVENTS: end - start < n. WITHIN n unit: time(end) - time(start) <= n unit."""
+    if window is None:
+        return True
+    if window.unit == "events":
+        return c.end - c.start < window.amount
+    begin, end = events[c.start - 1].time, events[c.end - 1].time
+    assert begin is not None and end is not None, "the checker asks for a stream with time"
+    return end - begin <= window.amount * ast.UNITS[window.unit]
+
+
+def present(c: ComplexEvent, column: Column, checked: Checked, partition: Partition) -> Value:
+    """The value of a column of the result for a match."""
+    match column.source:
+        case PartitionKey(name):
+            return partition.key[[key.name for key in checked.query.partition_by].index(name)]
+        case ast.SelectBound(bound, _):
+            position = c.start if bound.startswith("start") else c.end
+            return partition.events[position - 1].time if bound.endswith("time") else position
+        case ast.SelectVariable(variable, _):
+            structs = [struct(event, checked, variable) for event in c(variable)]
+            return structs[0] if column.single else structs
+        case ast.SelectAttribute(variable, attribute, _):
+            values = [event.value(attribute) for event in c(variable)]
+            return values[0] if column.single else values
+        case ast.SelectAggregation(aggregation, _):
+            made = Event(c.end, ((column.name, aggregate(aggregation, c(aggregation.variable))),))
+            return made.value(column.name)
+    raise AssertionError(f"unknown column {column.source}")
+
+
+def struct(event: Event, checked: Checked, variable: str) -> dict[str, Any]:
+    """An event as it is shown."""
+    assert checked.schema is not None
+    fields = struct_fields(checked.schema, checked.variables[variable])
+    return {name: event.value(name) for name in fields}

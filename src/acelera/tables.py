@@ -1,0 +1,133 @@
+"""Arrow tables at the edges: rows in, result tables out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from acelera.errors import AceleraError, DataError, UsageError
+from acelera.language.schema import Schema
+from acelera.language.types import Kind, Type
+
+_NANOSECONDS = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1_000, "ns": 1}
+
+
+class Opaque:
+    """A value that is only carried: a list, a map, bytes. Equal to itself alone."""
+
+    def __init__(self, value: object) -> None:
+        self.value = value
+
+    def __repr__(self) -> str:
+        return repr(self.value)
+
+
+# --- tables in ----------------------------------------------------------------------------------------------------
+
+
+def to_arrow(table: object) -> pa.Table:
+    """An Arrow table from whatever holds one: pyarrow, pandas, polars, a list of dicts, anything with an Arrow stream."""
+    if isinstance(table, pa.Table):
+        return table
+    if isinstance(table, pa.RecordBatch):
+        return pa.Table.from_batches([table])
+    if isinstance(table, pa.RecordBatchReader):
+        return table.read_all()
+    if isinstance(table, Sequence) and not isinstance(table, str | bytes):
+        return _from_dicts(table)
+    if hasattr(table, "__arrow_c_stream__"):
+        return _without_index(pa.table(table))
+    if type(table).__module__.startswith("pandas."):
+        return _without_index(pa.Table.from_pandas(table))
+    raise UsageError(
+        f"cannot read events from {type(table).__name__}; give a pyarrow table, a pandas or polars data frame, or a list of dicts"
+    )
+
+
+def _without_index(table: pa.Table) -> pa.Table:
+    """pandas brings its index along as a column; it is not an attribute."""
+    return table.drop_columns([name for name in table.column_names if name.startswith("__index_level_")])
+
+
+def _from_dicts(rows: Sequence[Any]) -> pa.Table:
+    names: dict[str, None] = {}
+    for number, row in enumerate(rows, 1):
+        if not isinstance(row, Mapping):
+            raise UsageError(f"row {number} is {type(row).__name__}, not a dict of attributes")
+        names.update(dict.fromkeys(row))
+    columns = {}
+    for name in names:
+        if not isinstance(name, str):
+            raise UsageError(f"{name!r} is not a name; attributes are named by strings")
+        try:
+            columns[name] = pa.array([row.get(name) for row in rows])
+        except (pa.ArrowException, OverflowError) as error:
+            raise DataError(f"the values of `{name}` are not of one type that Arrow knows: {error}") from None
+    return pa.table(columns)
+
+
+def to_rows(table: pa.Table, schema: Schema) -> list[dict[str, Any]]:
+    """The rows as plain values: timestamps and durations in nanoseconds, dates in days."""
+    columns = {name: _plain(table.column(name), kind) for name, kind in schema.columns.items()}
+    return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
+
+
+def _plain(column: pa.ChunkedArray, kind: Type) -> list[Any]:
+    match kind.kind:
+        case Kind.TIMESTAMP | Kind.DURATION:
+            factor = _NANOSECONDS[kind.arrow.unit]
+            return [None if value is None else value * factor for value in column.cast(pa.int64()).to_pylist()]
+        case Kind.DATE:
+            return list(column.cast(pa.date32()).cast(pa.int32()).to_pylist())
+        case Kind.OPAQUE:
+            return [None if value is None else Opaque(value) for value in column.to_pylist()]
+    return list(column.to_pylist())
+
+
+# --- tables out ---------------------------------------------------------------------------------------------------
+
+
+def to_table(rows: Iterable[Mapping[str, Any]], schema: pa.Schema) -> pa.Table:
+    """The table of the result."""
+    listed = list(rows)
+    arrays = [_array([row[column.name] for row in listed], column.type, column.name) for column in schema]
+    return pa.table(arrays, schema=schema)
+
+
+def _array(values: list[Any], kind: pa.DataType, name: str) -> pa.Array[Any]:
+    if pa.types.is_list(kind):
+        offsets = [0]
+        for value in values:
+            offsets.append(offsets[-1] + len(value))
+        inner = _array([item for value in values for item in value], kind.value_type, name)
+        return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), inner, type=kind)
+    if pa.types.is_struct(kind) and all(isinstance(value, Mapping) for value in values):
+        fields = [kind.field(index) for index in range(kind.num_fields)]
+        arrays = [_array([value[field.name] for value in values], field.type, field.name) for field in fields]
+        return pa.StructArray.from_arrays(arrays, fields=fields) if fields else pa.array(values, kind)
+    return _leaves([value.value if isinstance(value, Opaque) else value for value in values], kind, name)
+
+
+def _leaves(values: list[Any], kind: pa.DataType, name: str) -> pa.Array[Any]:
+    convert: Callable[[Any], Any] | None = None
+    stored = kind
+    if pa.types.is_timestamp(kind) or pa.types.is_duration(kind):
+        factor, stored = _NANOSECONDS[kind.unit], pa.int64()
+
+        def convert(value: int) -> int:
+            return value // factor
+    elif pa.types.is_date(kind):
+        stored = pa.int32()
+    elif pa.types.is_floating(kind):
+        convert = float
+    plain = [None if value is None else convert(value) if convert else value for value in values]
+    try:
+        array = pa.array(plain, stored)
+        return array if stored is kind else array.cast(pa.date32() if pa.types.is_date(kind) else kind).cast(kind)
+    except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:
+        raise AceleraError(
+            f"the column `{name}` of the result is of type {kind}, but a value does not fit: {error}. If it comes from an aggregate "
+            "function of your own, say its type with acelera.aggregate(…, returns=…)"
+        ) from None
