@@ -1,4 +1,4 @@
-"""Reads the conformance cases and compares results with them. The format is described in tests/conformance/README.md."""
+"""Reads the conformance cases and compares results with them; tests/conformance/README.md describes the format."""
 
 from __future__ import annotations
 

@@ -53,8 +53,8 @@ class Query:
     ) -> pa.Schema:
         """Check the query against a schema, and return the schema of its result.
 
-        The schema is a mapping of columns to types (shared by all event types), a mapping of event types to such mappings,
-        a pyarrow schema or a Spark schema. Raises a QueryCheckError that lists every mistake.
+        The schema is a mapping of columns to types (shared by all event types), a mapping of event types to such
+        mappings, a pyarrow schema or a Spark schema. Raises a QueryCheckError that lists every mistake.
 
         >>> import acelera as ac
         >>> q = ac.query("SELECT a.price, max(b.price) AS hi MATCH SELL AS a ; (SELL AS b)+")
@@ -81,14 +81,15 @@ class Query:
         table
             The events: a pyarrow table, a pandas or polars data frame, or a list of dicts.
         order_by
-            The column, or columns, that order the events. A timestamp in first place gives them their time. Without it the
-            order is that of the rows.
+            The column, or columns, that order the events. A timestamp in first place gives them their time. Without
+            it the order is that of the rows.
         type_column
             The column that tells the type of an event.
         event_type
             The type of all events, for a table without a type column. `FROM name` in the query does the same.
         ties
-            What to do with rows of a partition that are equal under `order_by`: `"error"`, or `"keep"` their order of arrival.
+            What to do with rows of a partition that are equal under `order_by`: `"error"`, or `"keep"` their order of
+            arrival.
         method
             How to compute the matches. `"semantics"` follows the definition; it is exact and slow.
 

@@ -28,7 +28,7 @@ class Opaque:
 
 
 def to_arrow(table: object) -> pa.Table:
-    """An Arrow table from whatever holds one: pyarrow, pandas, polars, a list of dicts, anything with an Arrow stream."""
+    """An Arrow table from whatever holds one: pyarrow, pandas, polars, lists of dicts, all with an Arrow stream."""
     if isinstance(table, pa.Table):
         return table
     if isinstance(table, pa.RecordBatch):
@@ -42,7 +42,8 @@ def to_arrow(table: object) -> pa.Table:
     if type(table).__module__.startswith("pandas."):
         return _without_index(pa.Table.from_pandas(table))
     raise UsageError(
-        f"cannot read events from {type(table).__name__}; give a pyarrow table, a pandas or polars data frame, or a list of dicts"
+        f"cannot read events from {type(table).__name__}; give a pyarrow table, a pandas or polars data frame, "
+        "or a list of dicts"
     )
 
 
@@ -128,6 +129,6 @@ def _leaves(values: list[Any], kind: pa.DataType, name: str) -> pa.Array[Any]:
         return array if stored is kind else array.cast(pa.date32() if pa.types.is_date(kind) else kind).cast(kind)
     except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:
         raise AceleraError(
-            f"the column `{name}` of the result is of type {kind}, but a value does not fit: {error}. If it comes from an aggregate "
-            "function of your own, say its type with acelera.aggregate(…, returns=…)"
+            f"the column `{name}` of the result is of type {kind}, but a value does not fit: {error}. If it comes from "
+            "an aggregate function of your own, say its type with acelera.aggregate(…, returns=…)"
         ) from None

@@ -1,6 +1,6 @@
 """Aggregate functions: commutative monoids with a lift and a finish.
 
-`finish(combine(lift(a), combine(lift(b), …)))` is the aggregate of the values a, b, …; `finish(identity)` that of no value.
+`finish(combine(lift(a), combine(lift(b), …)))` is the aggregate of the values a, b, …, and `finish(identity)` that of none.
 NULL is handled outside: lift never sees one.
 """
 
@@ -76,8 +76,8 @@ def aggregate(
     """Add an aggregate function of one's own, to be used by name in queries.
 
     `combine` must be associative and commutative, with `identity` as its neutral element. `returns` is the type of the
-    result (`"float"`, `int`, a pyarrow type …); without it, that of the values. Defining a name again replaces the former
-    definition; the built-in names are taken.
+    result (`"float"`, `int`, a pyarrow type …); without it, that of the values. Defining a name again replaces the
+    former definition; the built-in names are taken.
 
     >>> import acelera as ac
     >>> ac.aggregate("longest", lift=len, combine=max, identity=0, returns="int")

@@ -160,9 +160,9 @@ def A(name: str) -> ExpressionBuilder:  # noqa: N802  # short, since it stands i
 class V:
     """A variable: `V("a").price` or `V("a")["price"]` is an attribute of its events.
 
-    >>> from acelera import A, E, V
+    >>> from acelera import A, E, V, query
     >>> c = (V("a").price > 100) & V("b").same("name") & V("b").each((A("price") > 1) | (A("name") == "x"))
-    >>> print(E("SELL").as_("a").then(E("SELL").as_("b").plus()).filter(c).query())
+    >>> print(query(E("SELL").as_("a").then(E("SELL").as_("b").plus()).filter(c)))
     MATCH SELL AS a ; (SELL AS b)+ FILTER a[price > 100] AND b[same(name)] AND b[price > 1 OR name = 'x']
     """
 
@@ -304,9 +304,14 @@ class FormulaBuilder:
         partition_by: str | Sequence[str] = (),
         within: tuple[int, str] | None = None,
     ) -> ast.Query:
-        """A whole query of this formula: `.query("a", partition_by="user", within=(5, "minutes"))`.
+        """A whole query of this formula; items of SELECT are written as in the text.
 
-        Items of SELECT are written as in the text: `"a"`, `"a.price"`, `"max(b.price) AS hi"`.
+        >>> from acelera import E, query
+        >>> print(query(E("A").plus().query("count(A) AS n", partition_by="user", within=(5, "minutes"))))
+        SELECT count(A) AS n
+        MATCH A+
+        PARTITION BY user
+        WITHIN 5 MINUTES
         """
         keys = (partition_by,) if isinstance(partition_by, str) else tuple(partition_by)
         items = parse_query(f"SELECT {', '.join(select)} MATCH x").select if select else (ast.Star(),)

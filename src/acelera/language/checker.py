@@ -336,7 +336,7 @@ class _Checker:
     def result(self, query: ast.Query, bindings: Bindings) -> tuple[Column, ...]:
         columns: list[Column] = []
         for item in query.select:
-            fresh = self.star(query, bindings) if isinstance(item, ast.Star) else [self.item(item, bindings)]
+            fresh = self.star(query, bindings) if isinstance(item, ast.Star) else [self.item(item, query, bindings)]
             for column in fresh:
                 if any(column.name == other.name for other in columns):
                     self.wrong(
@@ -350,16 +350,19 @@ class _Checker:
     def star(self, query: ast.Query, bindings: Bindings) -> Iterable[Column]:
         timed = self.schema is not None and self.schema.time is not None
         for bound in ("start_time", "end_time") if timed else ("start", "end"):
-            yield self.item(ast.SelectBound(bound), bindings)
+            yield self.item(ast.SelectBound(bound), query, bindings)
         for key in query.partition_by:
-            kind = None if self.schema is None else self.schema.columns.get(key.name)
-            yield Column(key.name, PartitionKey(key.name), True, None if kind is None else kind.arrow)
+            yield self.key(key.name, key.name)
         for name in bindings.bound():
             struct = self.struct(bindings.get(name))
             listed = None if struct is None else pa.list_(struct)
             yield Column(name, ast.SelectVariable(name), False, listed)
 
-    def item(self, item: ast.SelectItem, bindings: Bindings) -> Column:
+    def key(self, name: str, shown: str) -> Column:
+        kind = None if self.schema is None else self.schema.columns.get(name)
+        return Column(shown, PartitionKey(name), True, None if kind is None else kind.arrow)
+
+    def item(self, item: ast.SelectItem, query: ast.Query, bindings: Bindings) -> Column:
         kind: pa.DataType | None
         match item:
             case ast.SelectBound(bound, alias):
@@ -367,6 +370,9 @@ class _Checker:
                 kind = None if self.schema is None else found.arrow
                 return Column(alias or bound, item, True, kind)
             case ast.SelectVariable(variable, alias):
+                is_key = any(variable == key.name for key in query.partition_by)
+                if is_key and variable not in bindings.variables:
+                    return self.key(variable, alias or variable)
                 held = self.variable(variable, bindings, item.span)
                 single = held.bounds == ONE
                 return Column(alias or variable, item, single, _listed(self.struct(held), single))

@@ -425,7 +425,7 @@ def predicate_condition(predicate: ast.Expression) -> ast.Condition:
     for node in ast.walk(predicate):
         if isinstance(node, _Quantified):
             _fail(
-                f"`{node.variable}[…]` speaks of every event of {node.variable}, so it cannot be part of a larger expression",
+                f"`{node.variable}[…]` speaks of every event of {node.variable}, so no larger expression can hold it",
                 node.span,
                 f"combine such conditions with AND and OR only; a NOT goes inside: {node.variable}[NOT …]",
             )
@@ -486,7 +486,7 @@ def _quantified(node: _Quantified) -> ast.Condition:
             _fail("`[…]` cannot stand inside `[…]`", inner.span, "combine the two conditions with AND")
         if isinstance(inner, ast.Call) and inner.function in MULTISET_PREDICATES:
             _fail(
-                f"`{inner.function}` speaks of all events of {variable} together, so it cannot be part of a larger predicate",
+                f"`{inner.function}` speaks of all events of {variable} together, so no larger predicate can hold it",
                 inner.span,
                 f"make it a condition of its own: {variable}[{inner.function}(…)] AND {variable}[…]",
             )

@@ -60,7 +60,7 @@ class Schema:
                 )
         if "type" in self.columns and self.type_column != "type":
             raise SchemaError(
-                "the column `type` is not the type column, but `type` means an event's type in queries; rename the column"
+                "the column `type` is not the type column, but `type` is an event's type in queries; rename the column"
             )
 
 
@@ -73,8 +73,9 @@ def schema_of(described: object, *, type_column: str | None = "type", event_type
 
     A stream without a type column is a stream of one type, named by `event_type`.
 
-    >>> schema_of({"SELL": {"price": "float"}, "NEWS": {"text": "string"}}).attributes("NEWS")
-    {'text': Type(kind=<Kind.STRING: 'string'>, arrow=DataType(string))}
+    >>> schema = schema_of({"SELL": {"price": "float"}, "NEWS": {"text": "string"}})
+    >>> list(schema.attributes("NEWS")), list(schema.columns)
+    (['type', 'text'], ['type', 'price', 'text'])
     """
     if isinstance(described, Schema):
         return described
@@ -93,8 +94,8 @@ def schema_of(described: object, *, type_column: str | None = "type", event_type
         columns = {name: parse_type(kind) for name, kind in described.items()}
         return _from_columns(columns, type_column, event_type)
     raise SchemaError(
-        f"a schema cannot be read from {type(described).__name__}; give a mapping of columns to types, a pyarrow schema "
-        "or a Spark schema"
+        f"a schema cannot be read from {type(described).__name__}; give a mapping of columns to types, a pyarrow "
+        "schema or a Spark schema"
     )
 
 
@@ -102,8 +103,8 @@ def _from_columns(columns: dict[str, Type], type_column: str | None, event_type:
     if event_type is not None:
         if type_column is not None and type_column != "type" and type_column in columns:
             raise SchemaError(
-                f"event_type={event_type!r} says that all rows are of one type, type_column={type_column!r} that a column "
-                "tells it; give only one of them"
+                f"event_type={event_type!r} says that all rows are of one type, type_column={type_column!r} that a "
+                "column tells it; give only one of them"
             )
         return Schema(columns, {event_type: tuple(columns)}, None)
     if type_column is None:
@@ -111,12 +112,13 @@ def _from_columns(columns: dict[str, Type], type_column: str | None, event_type:
     if type_column not in columns:
         near = did_you_mean(type_column, columns)
         raise SchemaError(
-            f"there is no column `{type_column}` that tells the type of an event{near}{_listing(columns)}. Name it with "
-            "type_column=…, or, if all rows are of one type, name that type with event_type=… (or FROM in the query)"
+            f"there is no column `{type_column}` that tells the type of an event{near}{_listing(columns)}. Name it "
+            "with type_column=…, or, if all rows are of one type, name that type with event_type=… (or FROM in the query)"
         )
     if columns[type_column].kind not in (Kind.STRING, Kind.NULL):
         raise SchemaError(
-            f"the type column `{type_column}` is of type {columns[type_column]}, but event types are names: cast it to string"
+            f"the type column `{type_column}` is of type {columns[type_column]}, but event types are names; "
+            "cast it to string"
         )
     return Schema(columns, None, type_column)
 
@@ -135,8 +137,8 @@ def _from_event_types(described: Mapping[str, object], type_column: str | None) 
             both = unify(known, given)
             if both is None:
                 raise SchemaError(
-                    f"the attribute `{attribute}` is {given} in {event_type} but {known} elsewhere; an attribute has one "
-                    "type in all event types that have it"
+                    f"the attribute `{attribute}` is {given} in {event_type} but {known} elsewhere; an attribute has "
+                    "one type in all event types that have it"
                 )
             columns[attribute] = both
         event_types[event_type] = tuple(inner)

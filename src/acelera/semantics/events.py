@@ -36,8 +36,8 @@ class Event:
         found = self.raw(name)
         if isinstance(found, Overflow):
             raise AggregateError(
-                f"integer overflow: the aggregate `{name}` of the match that ends at position {self.position} does not fit "
-                "into its type; aggregate floats instead, or fewer events"
+                f"integer overflow: the aggregate `{name}` of the match that ends at position {self.position} does not "
+                "fit into its type; aggregate floats instead, or fewer events"
             )
         return found
 

@@ -85,8 +85,8 @@ def refuse_tie(rows: Sequence[Row], one: int, two: int, schema: Schema, query: a
     keys = ", ".join(f"{key.name} = {show(schema, key.name, rows[one][key.name])}" for key in query.partition_by)
     within_key = f" within the partition {keys}" if keys else ""
     raise DataError(
-        f"rows {one + 1} and {two + 1} tie: both have {where}{within_key}, so their order is not defined. Add a column to order_by "
-        "that tells them apart, or pass ties='keep' to keep the order of arrival"
+        f"rows {one + 1} and {two + 1} tie: both have {where}{within_key}, so their order is not defined. Add a column "
+        "to order_by that tells them apart, or pass ties='keep' to keep the order of arrival"
     )
 
 

@@ -1,0 +1,40 @@
+# Each target does its own set-up in .venv and is quick when nothing changed.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
+EXAMPLES ?= 10000
+
+.PHONY: demo test lint bench long clean
+
+demo: $(VENV)/.run
+	$(BIN)/acelera demo
+
+test: $(VENV)/.dev
+	$(BIN)/python -m pytest -n auto
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(VENV)/.dev
+	$(BIN)/python benchmarks/parsing.py
+
+# The property tests with as many cases as one likes: make long EXAMPLES=100000
+long: $(VENV)/.dev
+	ACELERA_EXAMPLES=$(EXAMPLES) $(BIN)/python -m pytest -n auto -m property
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.run: pyproject.toml constraints.txt | $(BIN)/python
+	$(PIP) --editable .
+	touch $@
+
+$(VENV)/.dev: pyproject.toml constraints.txt | $(BIN)/python
+	$(PIP) --editable '.[dev]'
+	touch $(VENV)/.run $@

@@ -1,0 +1,95 @@
+"""Whatever the text: a tree, or an error that says where. Never another exception."""
+
+import pytest
+from cases import load_cases
+from hypothesis import given
+from hypothesis import strategies as st
+
+import acelera as ac
+from acelera.language.parser import parse_query
+from acelera.language.printer import print_query
+
+QUERIES = sorted({case.data["query"] for case in load_cases()})
+TOKENS = (
+    "SELECT FROM MATCH PARTITION BY WITHIN AS FILTER PROJECT AGG OR AND ALL UNLESS ANY NOT IS IN BETWEEN LIKE NULL TRUE "
+    "FALSE IGNORE NULLS START( STRICT( NEXT( CAST( TIMESTAMP DATE INTERVAL EVENTS minutes same increasing count sum abs "
+    "A B x y price 1 2.5 1e9 'a' '2024-01-01' `q` * , . ; : :+ + - / % || = <> < <= > >= <- ( ) [ ] -- ' ` \" \\ { ? ! \n \t ſ é 🦊 \x00"
+).split(" ")
+
+
+def accept_or_refuse(text: str) -> None:
+    try:
+        query = parse_query(text)
+    except ac.AceleraError as error:
+        assert isinstance(error, ac.QueryError)
+        assert error.line >= 1 and error.column >= 1
+        assert str(error).startswith(f"line {error.line}, column {error.column}: ")
+        return
+    assert parse_query(print_query(query)) == query
+    try:
+        ac.query(text)
+    except ac.QueryCheckError as error:
+        assert error.line >= 1 and error.column >= 1
+
+
+@pytest.mark.property
+@given(st.lists(st.sampled_from(TOKENS), max_size=25).map(" ".join))
+def test_random_tokens(text: str) -> None:
+    accept_or_refuse(f"MATCH {text}")
+    accept_or_refuse(text)
+
+
+@pytest.mark.property
+@given(st.text(max_size=40))
+def test_random_texts(text: str) -> None:
+    accept_or_refuse(text)
+
+
+@pytest.mark.property
+@given(
+    st.sampled_from(QUERIES),
+    st.lists(st.tuples(st.integers(0, 300), st.integers(0, 3), st.sampled_from(TOKENS) | st.text(max_size=2)), max_size=4),
+)
+def test_mutated_queries(text: str, changes: list[tuple[int, int, str]]) -> None:
+    for place, removed, inserted in changes:
+        place %= len(text) + 1
+        text = text[:place] + inserted + text[place + removed :]
+    accept_or_refuse(text)
+
+
+DEEP = 500
+
+
+@pytest.mark.parametrize(
+    "formula",
+    [
+        "(" * DEEP + "A" + ")" * DEEP,
+        "START(" * DEEP + "A" + ")" * DEEP,
+        "A ; (" * DEEP + "A" + ")" * DEEP,
+        "A" + " ; A" * DEEP,
+        "A" + " OR B" * DEEP,
+        "A" + "+" * DEEP,
+        "A" + " AS x" * DEEP,
+        "A" + " FILTER A.v = 1" * DEEP,
+        "(" * DEEP + "A" + " AGG m[c <- count(A)])" * DEEP,
+        "A FILTER A[" + "(" * DEEP + "v" + ")" * DEEP + " = 1]",
+        "A FILTER A[" + "NOT " * DEEP + "v = 1]",
+        "A FILTER A[" + "- " * DEEP + "v = 1]",
+        "A FILTER A[" + "abs(" * DEEP + "v" + ")" * DEEP + " = 1]",
+        "A FILTER A[v" + " + 1" * DEEP + " = 1]",
+        "A FILTER " + "(" * DEEP + "A.v = 1" + " AND A.v = 1)" * DEEP,
+    ],
+    ids=lambda formula: formula[:20],
+)
+def test_nesting_has_no_limit(formula: str) -> None:
+    query = ac.query(f"MATCH {formula}")
+    assert ac.query(str(query)) == query
+    assert hash(query) == hash(ac.query(str(query)))
+    rows = [{"type": "A", "v": 1}]
+    assert query.check({"type": str, "v": int}) is not None
+    assert query.run(rows).num_rows <= 1
+
+
+def test_a_very_long_text_is_refused_in_good_time() -> None:
+    accept_or_refuse("MATCH " + "( " * 20_000)
+    accept_or_refuse("MATCH A " + "+ " * 20_000 + ",")

@@ -1,0 +1,79 @@
+"""Text and tree say the same: what is printed parses back to an equal tree, whatever the tree."""
+
+import pytest
+from cases import load_cases
+from hypothesis import given
+from strategies import CONDITIONS, QUERIES
+
+import acelera as ac
+from acelera.language import ast
+from acelera.language.parser import parse_condition, parse_query
+from acelera.language.printer import print_condition, print_query
+
+
+@pytest.mark.property
+@given(QUERIES)
+def test_printed_queries_parse_back(query: ast.Query) -> None:
+    text = print_query(query)
+    parsed = parse_query(text)
+    assert parsed == query
+    assert hash(parsed) == hash(query)
+    assert repr(parsed) == repr(query)
+    assert print_query(parsed) == text
+
+
+@pytest.mark.property
+@given(CONDITIONS)
+def test_printed_conditions_parse_back(condition: ast.Condition) -> None:
+    assert parse_condition(print_condition(condition)) == condition
+
+
+@pytest.mark.parametrize("text", sorted({case.data["query"] for case in load_cases() if "error" not in case.data}))
+def test_the_corpus_prints_and_parses_back(text: str) -> None:
+    query = ac.query(text)
+    assert ac.query(str(query)) == query
+    assert str(ac.query(str(query))) == str(query)
+
+
+@pytest.mark.parametrize(
+    ("text", "canonical"),
+    [
+        ("match a", "MATCH a"),
+        ("MATCH ((A))", "MATCH A"),
+        ("SELECT * MATCH A", "MATCH A"),
+        ("MATCH A AS x+", "MATCH (A AS x)+"),
+        ("MATCH A+ AS x", "MATCH A+ AS x"),
+        ("MATCH A:+ : B", "MATCH A:+ : B"),
+        ("MATCH A ; (B ; C)", "MATCH A ; (B ; C)"),
+        ("MATCH (A ; B) ; C", "MATCH A ; B ; C"),
+        ("MATCH A : B ; C OR D AND E", "MATCH A : B ; C OR D AND E"),
+        ("MATCH A ALL B UNLESS C", "MATCH A ALL B UNLESS C"),
+        ("MATCH A ALL (B UNLESS C)", "MATCH A ALL (B UNLESS C)"),
+        ("MATCH A FILTER A.v > 1", "MATCH A FILTER A[v > 1]"),
+        ("MATCH A FILTER A.v != 1", "MATCH A FILTER A[v <> 1]"),
+        ("MATCH A FILTER A.v<-1", "MATCH A FILTER A[v < -1]"),
+        ("MATCH A FILTER A.v > 1 OR A.v < 0 AND A.v = 2", "MATCH A FILTER A[v > 1] OR A[v < 0] AND A[v = 2]"),
+        ("MATCH A FILTER (A.v > 1 OR A.v < 0) AND A.v = 2", "MATCH A FILTER (A[v > 1] OR A[v < 0]) AND A[v = 2]"),
+        ("MATCH A FILTER NOT (A.v > 1 OR A.u < 0)", "MATCH A FILTER A[NOT (v > 1 OR u < 0)]"),
+        ("MATCH (A ; B) FILTER A.v*2 > (B.v+1)", "MATCH A ; B FILTER A.v * 2 > B.v + 1"),
+        ("MATCH A FILTER A.`my v` = 'it''s'", "MATCH A FILTER A[`my v` = 'it''s']"),
+        ("MATCH (A FILTER A.v = 1) ; B", "MATCH (A FILTER A[v = 1]) ; B"),
+        ("MATCH ANY FILTER any.v = 1", "MATCH ANY FILTER ANY[v = 1]"),
+        ("SELECT `start`, start MATCH A AS `start`", "SELECT `start`, start\nMATCH A AS start"),
+        ("match Start ; End -- a comment", "MATCH Start ; End"),
+        ("MATCH A WITHIN 1 minute", "MATCH A\nWITHIN 1 MINUTES"),
+        ("MATCH A FILTER A.t > interval 5 minute", "MATCH A FILTER A[t > INTERVAL 5 MINUTES]"),
+    ],
+)
+def test_canonical_text(text: str, canonical: str) -> None:
+    assert print_query(parse_query(text)) == canonical
+
+
+def test_spans_do_not_take_part_in_equality() -> None:
+    assert parse_query("MATCH A;B") == parse_query("MATCH   A  ;  B")
+    assert parse_query("MATCH A;B").formula.span != parse_query("MATCH   A  ;  B").formula.span
+
+
+def test_literals_of_different_types_are_different() -> None:
+    assert parse_condition("x.v = 1") != parse_condition("x.v = 1.0")
+    assert parse_condition("x.v = 1") != parse_condition("x.v = TRUE")

@@ -1,0 +1,288 @@
+"""Random syntax trees, random well-formed queries over a small schema, and random streams."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+from hypothesis import strategies as st
+
+from acelera.language import ast
+from acelera.language.aggregates import find_aggregate
+from acelera.language.checker import BagUnion, _Checker
+from acelera.language.parser import negate, predicate_condition
+from acelera.language.schema import Schema, schema_of
+from acelera.language.types import NUMBERS, ORDERED, Kind
+from acelera.language.variables import Bindings, Variable
+
+# --- any syntax tree ----------------------------------------------------------------------------------------------
+
+NAMES = st.sampled_from(
+    ["a", "b", "x", "SELL", "price", "Start", "end", "by", "time", "max", "same", "ANY", "any", "select", "All", "IGNORE"]
+) | st.text(min_size=1, max_size=4)
+UNITS = st.sampled_from(list(ast.UNITS))
+
+LITERALS = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-(2**63), 2**63 - 1),
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.text(max_size=5),
+).map(ast.Literal)
+TIMES = st.one_of(
+    st.datetimes().map(lambda moment: ast.Timestamp(moment.isoformat(sep=" "))),
+    st.dates().map(lambda day: ast.Date(day.isoformat())),
+    st.builds(ast.Interval, st.integers(0, 10**6), UNITS),
+)
+ARITHMETIC = st.sampled_from(["+", "-", "*", "/", "%", "||"])
+COMPARISONS = st.sampled_from(["=", "<>", "<", "<=", ">", ">="])
+
+
+def expressions(attributes: st.SearchStrategy[ast.Expression]) -> st.SearchStrategy[ast.Expression]:
+    """Any expression over these attributes."""
+
+    def larger(inner: st.SearchStrategy[ast.Expression]) -> st.SearchStrategy[ast.Expression]:
+        listed = st.lists(inner, min_size=1, max_size=3).map(tuple)
+        return st.one_of(
+            inner.map(negate),
+            st.builds(ast.Unary, st.just("NOT"), inner),
+            st.builds(ast.Binary, st.one_of(ARITHMETIC, COMPARISONS, st.sampled_from(["AND", "OR"])), inner, inner),
+            st.builds(ast.IsNull, inner, st.booleans()),
+            st.builds(ast.In, inner, listed, st.booleans()),
+            st.builds(ast.Between, inner, inner, inner, st.booleans()),
+            st.builds(ast.Like, inner, st.text(max_size=4), st.booleans()),
+            st.builds(ast.Call, NAMES.map(str.lower).filter(_not_multiset), listed),
+            st.builds(ast.Cast, inner, NAMES.map(str.lower)),
+        )
+
+    return st.recursive(st.one_of(LITERALS, TIMES, attributes), larger, max_leaves=8)
+
+
+def _not_multiset(name: str) -> bool:
+    return name not in ("same", "increasing", "decreasing")
+
+
+BARE = st.builds(ast.Attribute, st.none(), NAMES)
+QUALIFIED = st.builds(ast.Attribute, NAMES, NAMES)
+
+
+def _is_condition(predicate: ast.Expression) -> bool:
+    """Whether a predicate over variables can stand alone: AND and OR join conditions, and it speaks of something."""
+    joins = isinstance(predicate, ast.Binary) and predicate.operator in ("AND", "OR")
+    return not joins and any(isinstance(node, ast.Attribute) for node in ast.walk(predicate))
+
+
+ATTRIBUTES = st.lists(NAMES, min_size=1, max_size=3).map(tuple)
+CONDITIONS: st.SearchStrategy[ast.Condition] = st.recursive(
+    st.one_of(
+        st.builds(ast.Each, NAMES, expressions(BARE)),
+        expressions(QUALIFIED).filter(_is_condition).map(predicate_condition),
+        st.builds(ast.Same, NAMES, ATTRIBUTES),
+        st.builds(ast.Increasing, NAMES, NAMES),
+        st.builds(ast.Decreasing, NAMES, NAMES),
+    ),
+    lambda inner: st.one_of(st.builds(ast.Both, inner, inner), st.builds(ast.Either, inner, inner)),
+    max_leaves=4,
+)
+
+AGGREGATIONS = st.one_of(
+    st.builds(ast.Aggregation, NAMES.map(str.lower), NAMES),
+    st.builds(ast.Aggregation, NAMES.map(str.lower), NAMES, NAMES, st.booleans()),
+)
+KEPT = st.builds(ast.Kept, NAMES, st.none() | ATTRIBUTES)
+
+
+def _project(formula: ast.Formula, everything: bool, kept: list[ast.Kept]) -> ast.Formula:
+    return ast.Project(formula, everything or not kept, tuple(kept))
+
+
+def _larger_formulas(inner: st.SearchStrategy[ast.Formula]) -> st.SearchStrategy[ast.Formula]:
+    infix = st.sampled_from([ast.Then, ast.Contiguous, ast.Or, ast.And, ast.All, ast.Unless])
+    around = st.sampled_from([ast.Iteration, ast.ContiguousIteration, ast.Start, ast.Strict])
+    created = st.lists(st.builds(ast.Created, NAMES, AGGREGATIONS), min_size=1, max_size=2).map(tuple)
+    return st.one_of(
+        st.tuples(infix, inner, inner).map(lambda parts: parts[0](parts[1], parts[2])),
+        st.tuples(around, inner).map(lambda parts: parts[0](parts[1])),
+        st.builds(ast.As, inner, NAMES),
+        st.builds(ast.Filter, inner, CONDITIONS),
+        st.builds(_project, inner, st.booleans(), st.lists(KEPT, max_size=2)),
+        st.builds(ast.Agg, inner, NAMES, created),
+    )
+
+
+FORMULAS: st.SearchStrategy[ast.Formula] = st.recursive(
+    st.one_of(st.builds(ast.EventType, NAMES), st.just(ast.AnyEvent()), st.builds(ast.Next, NAMES)),
+    _larger_formulas,
+    max_leaves=8,
+)
+ALIASES = st.none() | NAMES
+SELECT_ITEMS = st.one_of(
+    st.just(ast.Star()),
+    st.builds(ast.SelectVariable, NAMES, ALIASES),
+    st.builds(ast.SelectAttribute, NAMES, NAMES, ALIASES),
+    st.builds(ast.SelectBound, st.sampled_from(ast.BOUNDS), ALIASES),
+    st.builds(ast.SelectAggregation, AGGREGATIONS, ALIASES),
+)
+QUERIES = st.builds(
+    ast.Query,
+    FORMULAS,
+    st.lists(SELECT_ITEMS, min_size=1, max_size=3).map(tuple),
+    ALIASES,
+    st.lists(NAMES.map(ast.Key), max_size=2).map(tuple),
+    st.none() | st.builds(ast.Within, st.integers(1, 10**9), st.one_of(UNITS, st.just("events"))),
+)
+
+# --- queries that make sense --------------------------------------------------------------------------------------
+
+SCHEMA: Schema = schema_of(
+    {"type": "string", "v": "int", "u": "int", "w": "float", "s": "string", "ok": "bool"}, type_column="type"
+)
+TYPES = ("A", "B", "C")
+VARIABLES = ("x", "y", "z", "A", "B")
+"""Few names, so that variables meet: the same name bound twice, or like an event type."""
+FUNCTIONS = ("count", "sum", "min", "max", "avg", "range", "product", "bool_and", "bool_or", "first", "last")
+
+
+def bindings_of(formula: ast.Formula, bag_union: BagUnion = "once") -> Bindings | None:
+    """What a formula binds, or None if the checker has something against it."""
+    checker = _Checker(SCHEMA, bag_union)
+    found = ast.fold(formula, checker.formula)
+    return None if checker.problems else found
+
+
+@st.composite
+def formulas(draw: st.DrawFn, depth: int = 4) -> ast.Formula:
+    """A formula that the checker accepts: all operators, filters on what is bound, aggregates at any level."""
+    if depth == 0 or draw(st.integers(0, 9)) < 2:
+        return draw(
+            st.one_of(
+                st.sampled_from(TYPES).map(ast.EventType),
+                st.sampled_from(TYPES).map(ast.EventType),
+                st.just(ast.AnyEvent()),
+                st.sampled_from(TYPES).map(ast.Next),
+            )
+        )
+    kind = draw(st.sampled_from("then contiguous or and all unless plus plus+ as filter filter agg project start strict".split()))
+    inner = draw(formulas(depth=depth - 1))
+    infix: dict[str, Any] = {
+        "then": ast.Then,
+        "contiguous": ast.Contiguous,
+        "or": ast.Or,
+        "and": ast.And,
+        "all": ast.All,
+        "unless": ast.Unless,
+    }
+    if kind in infix:
+        made: ast.Formula = infix[kind](inner, draw(formulas(depth=depth - 1)))
+    elif kind in ("plus", "plus+"):
+        made = ast.Iteration(inner) if kind == "plus" else ast.ContiguousIteration(inner)
+    elif kind in ("start", "strict"):
+        made = ast.Start(inner) if kind == "start" else ast.Strict(inner)
+    elif kind == "as":
+        made = ast.As(inner, draw(st.sampled_from(VARIABLES)))
+    else:
+        bindings = bindings_of(inner)
+        assert bindings is not None
+        if not bindings.bound():
+            return inner
+        if kind == "filter":
+            made = ast.Filter(inner, draw(conditions(bindings)))
+        elif kind == "agg":
+            created = draw(st.lists(aggregations(bindings), min_size=1, max_size=2))
+            items = tuple(ast.Created(f"c{index}", item) for index, item in enumerate(created))
+            made = ast.Agg(inner, draw(st.sampled_from(VARIABLES)), items)
+        else:
+            made = draw(projections(inner, bindings))
+    # Attributes of different types may meet in one variable; then the smaller formula will do.
+    return made if bindings_of(made) is not None else inner
+
+
+def _attributes(variable: Variable, kinds: frozenset[Kind]) -> list[str]:
+    return ["position", *(name for name, kind in variable.attributes.items() if kind.kind in kinds)]
+
+
+@st.composite
+def numbers(draw: st.DrawFn, bindings: Bindings, variable: str | None = None) -> tuple[ast.Expression, str]:
+    """An attribute that is a number, and its variable."""
+    chosen = variable or draw(st.sampled_from(bindings.bound()))
+    names = _attributes(bindings.get(chosen), NUMBERS)
+    name = draw(st.sampled_from(names[1:] or names))
+    return ast.Attribute(chosen, name), chosen
+
+
+@st.composite
+def conditions(draw: st.DrawFn, bindings: Bindings) -> ast.Condition:
+    """A condition on variables that are bound."""
+    kind = draw(st.sampled_from(["each", "each", "across", "same", "increasing", "decreasing", "null", "text", "both", "either"]))
+    variable = draw(st.sampled_from(bindings.bound()))
+    held = bindings.get(variable)
+    if kind in ("both", "either"):
+        join = ast.Both if kind == "both" else ast.Either
+        return join(draw(conditions(bindings)), draw(conditions(bindings)))
+    if kind == "same":
+        return ast.Same(variable, (draw(st.sampled_from([*held.attributes, "position"])),))
+    if kind in ("increasing", "decreasing"):
+        ordered = ast.Increasing if kind == "increasing" else ast.Decreasing
+        return ordered(variable, draw(st.sampled_from(_attributes(held, ORDERED))))
+    operator = draw(COMPARISONS)
+    left, _ = draw(numbers(bindings, variable))
+    if kind == "across":
+        right, other = draw(numbers(bindings))
+        if draw(st.booleans()):
+            right = ast.Binary(draw(st.sampled_from(["+", "-", "*", "/", "%"])), right, ast.Literal(draw(st.integers(-2, 2))))
+        return predicate_condition(ast.Binary(operator, left, right))
+    if kind == "null":
+        return predicate_condition(ast.IsNull(left, draw(st.booleans())))
+    if kind == "text" and "s" in held.attributes:
+        text: ast.Expression = ast.Attribute(None, "s")
+        return ast.Each(variable, draw(st.sampled_from([
+            ast.Like(text, "a%"), ast.In(text, (ast.Literal("a"), ast.Literal(None))), ast.Binary("=", text, ast.Literal("b")),
+        ])))  # fmt: skip
+    simple = ast.Binary(operator, left, ast.Literal(draw(st.integers(-1, 3))))
+    return predicate_condition(ast.Unary("NOT", simple) if draw(st.integers(0, 4)) == 0 else simple)
+
+
+@st.composite
+def aggregations(draw: st.DrawFn, bindings: Bindings) -> ast.Aggregation:
+    """An aggregate of something that is bound, of a type that it takes."""
+    variable = draw(st.sampled_from(bindings.bound()))
+    function = draw(st.sampled_from(FUNCTIONS))
+    aggregate = find_aggregate(function)
+    assert aggregate is not None
+    held = bindings.get(variable)
+    names = [name for name, kind in held.attributes.items() if aggregate.result(kind) is not None]
+    if function == "count" and draw(st.booleans()) or not names:
+        return ast.Aggregation("count", variable)
+    return ast.Aggregation(function, variable, draw(st.sampled_from(names)), draw(st.booleans()))
+
+
+@st.composite
+def projections(draw: st.DrawFn, inner: ast.Formula, bindings: Bindings) -> ast.Formula:
+    """A projection of either form, or of both."""
+    named = draw(st.lists(st.sampled_from(bindings.bound()), min_size=1, max_size=2, unique=True))
+    kept = []
+    for variable in named:
+        names = list(bindings.get(variable).attributes)
+        attributes = draw(st.lists(st.sampled_from(names), min_size=1, max_size=2, unique=True)) if names else []
+        kept.append(ast.Kept(variable, tuple(attributes) if attributes and draw(st.booleans()) else None))
+    return ast.Project(inner, draw(st.booleans()), tuple(kept))
+
+
+# --- streams ------------------------------------------------------------------------------------------------------
+
+ROWS = st.fixed_dictionaries(
+    {
+        "type": st.sampled_from(TYPES),
+        "v": st.none() | st.integers(0, 3),
+        "u": st.integers(-1, 2),
+        "w": st.sampled_from([None, 0.0, 0.5, 1.5, 2.0, float("nan")]),
+        "s": st.sampled_from(["a", "ab", "b", None]),
+        "ok": st.none() | st.booleans(),
+    }
+)
+
+
+def streams(longest: int = 6) -> st.SearchStrategy[pa.Table]:
+    """A short stream over SCHEMA."""
+    arrow = pa.schema([pa.field(name, kind.arrow) for name, kind in SCHEMA.columns.items()])
+    return st.lists(ROWS, max_size=longest).map(lambda rows: pa.Table.from_pylist(rows, schema=arrow))
