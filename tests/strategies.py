@@ -18,7 +18,24 @@ from acelera.language.variables import Bindings, Variable
 # --- any syntax tree ----------------------------------------------------------------------------------------------
 
 NAMES = st.sampled_from(
-    ["a", "b", "x", "SELL", "price", "Start", "end", "by", "time", "max", "same", "ANY", "any", "select", "All", "IGNORE"]
+    [
+        "a",
+        "b",
+        "x",
+        "SELL",
+        "price",
+        "Start",
+        "end",
+        "by",
+        "time",
+        "max",
+        "same",
+        "ANY",
+        "any",
+        "select",
+        "All",
+        "IGNORE",
+    ]
 ) | st.text(min_size=1, max_size=4)
 UNITS = st.sampled_from(list(ast.UNITS))
 
@@ -145,7 +162,7 @@ FUNCTIONS = ("count", "sum", "min", "max", "avg", "range", "product", "bool_and"
 
 def bindings_of(formula: ast.Formula, bag_union: BagUnion = "once") -> Bindings | None:
     """What a formula binds, or None if the checker has something against it."""
-    checker = _Checker(SCHEMA, bag_union)
+    checker = _Checker(SCHEMA, bag_union, formula)
     found = ast.fold(formula, checker.formula)
     return None if checker.problems else found
 
@@ -162,7 +179,11 @@ def formulas(draw: st.DrawFn, depth: int = 4) -> ast.Formula:
                 st.sampled_from(TYPES).map(ast.Next),
             )
         )
-    kind = draw(st.sampled_from("then contiguous or and all unless plus plus+ as filter filter agg project start strict".split()))
+    kind = draw(
+        st.sampled_from(
+            "then contiguous or and all unless plus plus+ as filter filter agg project start strict".split()
+        )
+    )
     inner = draw(formulas(depth=depth - 1))
     infix: dict[str, Any] = {
         "then": ast.Then,
@@ -213,7 +234,11 @@ def numbers(draw: st.DrawFn, bindings: Bindings, variable: str | None = None) ->
 @st.composite
 def conditions(draw: st.DrawFn, bindings: Bindings) -> ast.Condition:
     """A condition on variables that are bound."""
-    kind = draw(st.sampled_from(["each", "each", "across", "same", "increasing", "decreasing", "null", "text", "both", "either"]))
+    kind = draw(
+        st.sampled_from(
+            ["each", "each", "across", "same", "increasing", "decreasing", "null", "text", "both", "either"]
+        )
+    )
     variable = draw(st.sampled_from(bindings.bound()))
     held = bindings.get(variable)
     if kind in ("both", "either"):
@@ -227,17 +252,19 @@ def conditions(draw: st.DrawFn, bindings: Bindings) -> ast.Condition:
     operator = draw(COMPARISONS)
     left, _ = draw(numbers(bindings, variable))
     if kind == "across":
-        right, other = draw(numbers(bindings))
+        right, _ = draw(numbers(bindings))
         if draw(st.booleans()):
-            right = ast.Binary(draw(st.sampled_from(["+", "-", "*", "/", "%"])), right, ast.Literal(draw(st.integers(-2, 2))))
+            right = ast.Binary(
+                draw(st.sampled_from(["+", "-", "*", "/", "%"])), right, ast.Literal(draw(st.integers(-2, 2)))
+            )
         return predicate_condition(ast.Binary(operator, left, right))
     if kind == "null":
         return predicate_condition(ast.IsNull(left, draw(st.booleans())))
     if kind == "text" and "s" in held.attributes:
-        text: ast.Expression = ast.Attribute(None, "s")
-        return ast.Each(variable, draw(st.sampled_from([
-            ast.Like(text, "a%"), ast.In(text, (ast.Literal("a"), ast.Literal(None))), ast.Binary("=", text, ast.Literal("b")),
-        ])))  # fmt: skip
+        text = ast.Attribute(None, "s")
+        listed = ast.In(text, (ast.Literal("a"), ast.Literal(None)))
+        equal = ast.Binary("=", text, ast.Literal("b"))
+        return ast.Each(variable, draw(st.sampled_from([ast.Like(text, "a%"), listed, equal])))
     simple = ast.Binary(operator, left, ast.Literal(draw(st.integers(-1, 3))))
     return predicate_condition(ast.Unary("NOT", simple) if draw(st.integers(0, 4)) == 0 else simple)
 
@@ -251,7 +278,7 @@ def aggregations(draw: st.DrawFn, bindings: Bindings) -> ast.Aggregation:
     assert aggregate is not None
     held = bindings.get(variable)
     names = [name for name, kind in held.attributes.items() if aggregate.result(kind) is not None]
-    if function == "count" and draw(st.booleans()) or not names:
+    if (function == "count" and draw(st.booleans())) or not names:
         return ast.Aggregation("count", variable)
     return ast.Aggregation(function, variable, draw(st.sampled_from(names)), draw(st.booleans()))
 

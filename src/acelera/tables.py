@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -98,7 +99,7 @@ def to_table(rows: Iterable[Mapping[str, Any]], schema: pa.Schema) -> pa.Table:
 
 
 def _array(values: list[Any], kind: pa.DataType, name: str) -> pa.Array[Any]:
-    if pa.types.is_list(kind):
+    if pa.types.is_list(kind) and all(isinstance(value, list) for value in values):
         offsets = [0]
         for value in values:
             offsets.append(offsets[-1] + len(value))
@@ -123,8 +124,10 @@ def _leaves(values: list[Any], kind: pa.DataType, name: str) -> pa.Array[Any]:
         stored = pa.int32()
     elif pa.types.is_floating(kind):
         convert = float
-    plain = [None if value is None else convert(value) if convert else value for value in values]
+    elif pa.types.is_integer(kind):
+        convert = operator.index  # Arrow would cut a fraction off
     try:
+        plain = [None if value is None else convert(value) if convert else value for value in values]
         array = pa.array(plain, stored)
         return array if stored is kind else array.cast(pa.date32() if pa.types.is_date(kind) else kind).cast(kind)
     except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:

@@ -1,19 +1,20 @@
 """Whatever the text: a tree, or an error that says where. Never another exception."""
 
 import pytest
-from cases import load_cases
 from hypothesis import given
 from hypothesis import strategies as st
 
 import acelera as ac
 from acelera.language.parser import parse_query
 from acelera.language.printer import print_query
+from cases import load_cases
 
 QUERIES = sorted({case.data["query"] for case in load_cases()})
 TOKENS = (
-    "SELECT FROM MATCH PARTITION BY WITHIN AS FILTER PROJECT AGG OR AND ALL UNLESS ANY NOT IS IN BETWEEN LIKE NULL TRUE "
-    "FALSE IGNORE NULLS START( STRICT( NEXT( CAST( TIMESTAMP DATE INTERVAL EVENTS minutes same increasing count sum abs "
-    "A B x y price 1 2.5 1e9 'a' '2024-01-01' `q` * , . ; : :+ + - / % || = <> < <= > >= <- ( ) [ ] -- ' ` \" \\ { ? ! \n \t ſ é 🦊 \x00"
+    "SELECT FROM MATCH PARTITION BY WITHIN AS FILTER PROJECT AGG OR AND ALL UNLESS ANY NOT IS IN BETWEEN LIKE NULL "
+    "TRUE FALSE IGNORE NULLS START( STRICT( NEXT( CAST( TIMESTAMP DATE INTERVAL EVENTS minutes same increasing count "
+    "sum abs A B x y price 1 2.5 1e9 'a' '2024-01-01' `q` * , . ; : :+ + - / % || = <> < <= > >= <- ( ) [ ] -- ' ` "
+    '" \\ { ? ! \n \t ſ é 🦊 \x00'
 ).split(" ")
 
 
@@ -48,7 +49,9 @@ def test_random_texts(text: str) -> None:
 @pytest.mark.property
 @given(
     st.sampled_from(QUERIES),
-    st.lists(st.tuples(st.integers(0, 300), st.integers(0, 3), st.sampled_from(TOKENS) | st.text(max_size=2)), max_size=4),
+    st.lists(
+        st.tuples(st.integers(0, 300), st.integers(0, 3), st.sampled_from(TOKENS) | st.text(max_size=2)), max_size=4
+    ),
 )
 def test_mutated_queries(text: str, changes: list[tuple[int, int, str]]) -> None:
     for place, removed, inserted in changes:

@@ -1,14 +1,14 @@
 """Text and tree say the same: what is printed parses back to an equal tree, whatever the tree."""
 
 import pytest
-from cases import load_cases
 from hypothesis import given
-from strategies import CONDITIONS, QUERIES
 
 import acelera as ac
 from acelera.language import ast
 from acelera.language.parser import parse_condition, parse_query
 from acelera.language.printer import print_condition, print_query
+from cases import load_cases
+from strategies import CONDITIONS, QUERIES
 
 
 @pytest.mark.property

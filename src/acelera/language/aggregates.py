@@ -1,6 +1,6 @@
 """Aggregate functions: commutative monoids with a lift and a finish.
 
-`finish(combine(lift(a), combine(lift(b), …)))` is the aggregate of the values a, b, …, and `finish(identity)` that of none.
+The aggregate of the values a, b, … is `finish(combine(lift(a), combine(lift(b), …)))`, that of none `finish(identity)`.
 NULL is handled outside: lift never sees one.
 """
 

@@ -64,7 +64,7 @@ class Checked:
 
 def check(query: ast.Query, schema: Schema | None, bag_union: BagUnion = "once", text: str = "") -> Checked:
     """Check a query; raises a QueryCheckError that lists every mistake."""
-    checker = _Checker(schema, bag_union)
+    checker = _Checker(schema, bag_union, query.formula)
     bindings = ast.fold(query.formula, checker.formula)
     checker.clauses(query)
     columns = checker.result(query, bindings)
@@ -74,9 +74,10 @@ def check(query: ast.Query, schema: Schema | None, bag_union: BagUnion = "once",
 
 
 class _Checker:
-    def __init__(self, schema: Schema | None, bag_union: BagUnion) -> None:
+    def __init__(self, schema: Schema | None, bag_union: BagUnion, formula: ast.Formula) -> None:
         self.schema = schema
         self.bag_union = bag_union
+        self.elsewhere = {name for node in ast.walk(formula) for name in _binds(node)}
         self.problems: list[Problem] = []
 
     def wrong(self, message: str, span: Span | None, hint: str | None = None) -> None:
@@ -217,13 +218,15 @@ class _Checker:
 
     # --- names and types ------------------------------------------------------------------------------------------
 
-    def variable(self, name: str, bindings: Bindings, span: Span | None) -> Variable:
+    def variable(self, name: str, bindings: Bindings, span: Span | None, to_the_left: bool = True) -> Variable:
         """A variable that must be able to hold something."""
         found = bindings.get(name)
         if name not in bindings.variables:
             near = did_you_mean(name, bindings.bound())
-            known = ", ".join(bindings.bound()) or "none"
-            self.wrong(f"the formula to the left never binds `{name}`{near}", span, f"variables there: {known}")
+            hint = f"variables there: {', '.join(bindings.bound()) or 'none'}"
+            if name in self.elsewhere:
+                hint = f"`{name}` is bound elsewhere; FILTER, AGG and PROJECT see what is left of them in their bracket"
+            self.wrong(f"the formula{' to the left' if to_the_left else ''} never binds `{name}`{near}", span, hint)
             return Variable(Bounds(0, 1), {}, (), complete=False, from_stream=True)
         if not found.bounds.high:
             self.wrong(f"`{name}` is always empty here: a PROJECT to the left does not keep it", span)
@@ -255,8 +258,8 @@ class _Checker:
             return UNKNOWN
         return self.schema.time
 
-    def aggregation(self, node: ast.Aggregation, bindings: Bindings) -> Type:
-        held = self.variable(node.variable, bindings, node.span)
+    def aggregation(self, node: ast.Aggregation, bindings: Bindings, to_the_left: bool = True) -> Type:
+        held = self.variable(node.variable, bindings, node.span, to_the_left)
         function = find_aggregate(node.function)
         if function is None:
             known = aggregate_names()
@@ -351,8 +354,8 @@ class _Checker:
         timed = self.schema is not None and self.schema.time is not None
         for bound in ("start_time", "end_time") if timed else ("start", "end"):
             yield self.item(ast.SelectBound(bound), query, bindings)
-        for key in query.partition_by:
-            yield self.key(key.name, key.name)
+        for name in dict.fromkeys(key.name for key in query.partition_by):
+            yield self.key(name, name)
         for name in bindings.bound():
             struct = self.struct(bindings.get(name))
             listed = None if struct is None else pa.list_(struct)
@@ -373,17 +376,17 @@ class _Checker:
                 is_key = any(variable == key.name for key in query.partition_by)
                 if is_key and variable not in bindings.variables:
                     return self.key(variable, alias or variable)
-                held = self.variable(variable, bindings, item.span)
+                held = self.variable(variable, bindings, item.span, to_the_left=False)
                 single = held.bounds == ONE
                 return Column(alias or variable, item, single, _listed(self.struct(held), single))
             case ast.SelectAttribute(variable, attribute, alias):
-                held = self.variable(variable, bindings, item.span)
+                held = self.variable(variable, bindings, item.span, to_the_left=False)
                 found = self.attribute(held, variable, attribute, item.span)
                 single = held.bounds == ONE
                 kind = None if self.schema is None else _listed(found.arrow, single)
                 return Column(alias or f"{variable}_{attribute}", item, single, kind)
             case ast.SelectAggregation(aggregation, alias):
-                found = self.aggregation(aggregation, bindings)
+                found = self.aggregation(aggregation, bindings, to_the_left=False)
                 name = "_".join(filter(None, (aggregation.function, aggregation.variable, aggregation.attribute)))
                 return Column(alias or name, item, True, None if self.schema is None else found.arrow)
         raise AssertionError(f"unknown item {type(item).__name__}")
@@ -400,6 +403,16 @@ class _Checker:
         if name in held.attributes:
             return held.attributes[name].arrow
         return self.schema.time.arrow if name == "time" and self.schema.time is not None else pa.int64()
+
+
+def _binds(node: ast.Formula) -> tuple[str, ...]:
+    """The variable that an operator binds, apart from what its parts bind."""
+    match node:
+        case ast.EventType(name) | ast.Next(name) | ast.As(_, name) | ast.Agg(_, name, _):
+            return (name,)
+        case ast.AnyEvent():
+            return ("ANY",)
+    return ()
 
 
 def struct_fields(schema: Schema, held: Variable) -> list[str]:

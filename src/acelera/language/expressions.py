@@ -194,7 +194,9 @@ class _Checker:
             if kinds == {Kind.TIMESTAMP} and one.zoned != two.zoned and not literals:
                 self.wrong("a timestamp with a time zone cannot be compared with one without", span)
             return
-        if kinds == {Kind.BOOL} and equality:
+        if kinds == {Kind.BOOL}:
+            if not equality:
+                self.wrong("booleans have no order", span, "compare them with = or <>")
             return
         hint = None
         if kinds == {Kind.TIMESTAMP, Kind.STRING}:
@@ -230,7 +232,8 @@ class _Checker:
             near = did_you_mean(target, CASTS)
             return self.wrong(f"there is no cast to `{target}`{near}", node.span, f"casts: {', '.join(CASTS)}")
         result, kinds = CASTS[target]
-        self._of_kind(given, kinds, f"this cannot be cast to {target}", operand.span)
+        if given.kind not in kinds and not given.vague:
+            self.wrong(f"a value of type {given} cannot be cast to {target}", operand.span)
         return result
 
 

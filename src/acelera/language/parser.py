@@ -447,7 +447,8 @@ def predicate_condition(predicate: ast.Expression) -> ast.Condition:
         _fail("a condition must speak of some variable", predicate.span, "write x.attribute or x[…]")
     if len(variables) > 1:
         return ast.Across(predicate, span=predicate.span)
-    return ast.Each(variables.pop(), without_variable(predicate), span=predicate.span)
+    first = next(node for node in ast.walk(predicate) if isinstance(node, ast.Attribute))
+    return ast.Each(variables.pop(), without_variable(predicate), span=first.span)
 
 
 def without_variable(predicate: ast.Expression) -> ast.Expression:
@@ -480,7 +481,7 @@ def _quantified(node: _Quantified) -> ast.Condition:
     """`x[P]`, or `x[same(…)]` and its like."""
     variable, predicate = str(node.variable), node.predicate
     if isinstance(predicate, ast.Call) and predicate.function in MULTISET_PREDICATES:
-        return _multiset_predicate(variable, predicate, node.span)
+        return _multiset_predicate(variable, predicate, node.variable.span)
     for inner in ast.walk(predicate):
         if isinstance(inner, _Quantified):
             _fail("`[…]` cannot stand inside `[…]`", inner.span, "combine the two conditions with AND")
@@ -498,7 +499,7 @@ def _quantified(node: _Quantified) -> ast.Condition:
                 inner.span,
                 f"to compare variables, write the condition without brackets, as in {variable}.a < {inner.variable}.b",
             )
-    return ast.Each(variable, predicate, span=node.span)
+    return ast.Each(variable, predicate, span=node.variable.span)
 
 
 def _multiset_predicate(variable: str, call: ast.Call, span: Span | None) -> ast.Condition:

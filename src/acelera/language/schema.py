@@ -112,8 +112,8 @@ def _from_columns(columns: dict[str, Type], type_column: str | None, event_type:
     if type_column not in columns:
         near = did_you_mean(type_column, columns)
         raise SchemaError(
-            f"there is no column `{type_column}` that tells the type of an event{near}{_listing(columns)}. Name it "
-            "with type_column=…, or, if all rows are of one type, name that type with event_type=… (or FROM in the query)"
+            f"there is no column `{type_column}` that tells an event's type{near}{_listing(columns)}. Name it "
+            "with type_column=…, or, if all rows are of one type, name that type with event_type=… (or FROM)"
         )
     if columns[type_column].kind not in (Kind.STRING, Kind.NULL):
         raise SchemaError(

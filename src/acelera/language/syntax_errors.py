@@ -9,35 +9,12 @@ import lark
 
 from acelera.errors import Problem, Span, nearest
 
-KEYWORDS = frozenset(
-    [
-        "SELECT",
-        "FROM",
-        "MATCH",
-        "PARTITION",
-        "BY",
-        "WITHIN",
-        "AS",
-        "FILTER",
-        "PROJECT",
-        "AGG",
-        "OR",
-        "AND",
-        "ALL",
-        "UNLESS",
-        "ANY",
-        "NOT",
-        "IS",
-        "IN",
-        "BETWEEN",
-        "LIKE",
-        "NULL",
-        "TRUE",
-        "FALSE",
-        "IGNORE",
-        "NULLS",
-    ]
-)
+_CLAUSES = {"SELECT", "FROM", "MATCH", "PARTITION", "WITHIN"}
+_CHAIN = {"FILTER", "PROJECT", "AGG"}
+_INFIX = {"OR", "AND", "ALL", "UNLESS", "AS"}
+_CONSTANTS = {"NULL", "TRUE", "FALSE"}
+_PREDICATES = {"NOT", "IS", "IN", "BETWEEN", "LIKE"}
+KEYWORDS = frozenset(_CLAUSES | _CHAIN | _INFIX | _CONSTANTS | _PREDICATES | {"ANY", "BY", "IGNORE", "NULLS"})
 RESERVED = KEYWORDS - {"BY", "IGNORE", "NULLS"} | {"SUMMARIZE"}
 """Words that are never names unless they stand in backticks."""
 
@@ -94,6 +71,10 @@ def explain_syntax_error(error: lark.UnexpectedInput, text: str, start: str) -> 
 
 def _bad_character(offset: int, text: str) -> Problem:
     char, span = text[offset], Span(offset, offset + 1)
+    word = re.match(r"\w+", text[offset:])
+    if word and word.group().upper() in RESERVED:
+        end = offset + word.end()
+        return Problem(f"`{word.group()}` has no meaning here", Span(offset, end), _FOREIGN.get(word.group().upper()))
     if char == "'":
         return Problem("this string is never closed", span, "a quote within a string is doubled: 'it''s'")
     if char == "`":
@@ -148,8 +129,8 @@ def _hint(found: str, kind: str, span: Span, text: str, expected: set[str], star
     if start == "query" and before == "" and "MATCH" in expected:
         close = nearest(found, ["MATCH", "SELECT", "FROM"])
         return f"did you mean {close}?" if close else "a query begins with MATCH (or SELECT, FROM): MATCH A ; B"
-    close = nearest(word, [name for name in expected if name in KEYWORDS]) if kind == "NAME" else None
-    if close:
+    close = nearest(word, [name for name in expected if name in KEYWORDS])
+    if kind == "NAME" and len(word) > 2 and close:
         return f"did you mean {close}?"
     if _after_condition(before) and kind in ("SEMICOLON", "COLON", "COLON_PLUS", "UNLESS", "ALL"):
         return (
@@ -175,12 +156,22 @@ def _hint_by_kind(found: str, kind: str, expected: set[str], text: str, span: Sp
         return "AGG assigns with <-: AGG m[total <- sum(x.price)]"
     if kind == "COMPARISON" and formula_goes_on:
         return "conditions are written after FILTER: MATCH A FILTER A.price > 100"
-    if kind in ("WITHIN", "PARTITION", "SELECT", "FROM", "MATCH"):
+    if kind in RESERVED and text[: span.start].rstrip().endswith(","):
+        return "remove the comma before it"
+    if kind in _CLAUSES and "NAME" in expected:
+        return f"something is missing before {found.upper()}"
+    if kind in _CLAUSES:
         return "the clauses come in this order: SELECT, FROM, MATCH, PARTITION BY, WITHIN"
-    if kind in RESERVED and "NAME" in expected:
+    if kind in RESERVED and "NAME" in expected and "TRUE" not in expected:
         return f"{found.upper()} is a word of the language; as a name it is written in backticks: `{found}`"
     if kind == "RPAR" and text[: span.start + 1].count("(") < text[: span.start + 1].count(")"):
         return "there is no bracket to close"
+    if expected == {"RPAR"} and re.search(r"\bNEXT\s*\(\s*\S+$", text[: span.start].rstrip(), re.IGNORECASE):
+        return "NEXT takes one event type: NEXT(A)"
+    if expected == {"STRING"} and re.search(r"\bLIKE$", text[: span.start].rstrip(), re.IGNORECASE):
+        return "LIKE takes a pattern that is written out: x.name LIKE 'A%'"
+    if kind == "COMPARISON" and "||" in text[: span.start]:
+        return "|| joins strings; between conditions write OR"
     if kind == "COMPARISON" and not formula_goes_on and "AND" in expected:
         return "comparisons cannot be chained; write a < b AND b < c"
     return None
@@ -216,73 +207,10 @@ def _readable(expected: Iterable[str]) -> str:
     """Names of terminals as a person would say them, the likeliest first."""
     names = set(expected)
     said: list[str] = []
-    formula_begins = "ANY" in names
-    expression_begins = "TRUE" in names
-    if formula_begins:
-        said.append("an event type or `(`")
-        names -= {"NAME", "QUOTED", "ANY", "LPAR", "START", "STRICT", "NEXT"}
-    elif expression_begins:
-        said.append("an attribute, a value or `(`")
-        names -= {
-            "NAME",
-            "QUOTED",
-            "LPAR",
-            "TRUE",
-            "FALSE",
-            "NULL",
-            "NUMBER",
-            "STRING",
-            "MINUS",
-            "NOT",
-            "CAST",
-            "TIMESTAMP",
-            "DATE",
-            "INTERVAL",
-        }
-    elif "NAME" in names:
-        said.append("a name")
-        names -= {"NAME", "QUOTED"}
-    if "NUMBER" in names:
-        said.append("a number")
-    if "STRING" in names:
-        said.append("a string in single quotes")
-    if "COMPARISON" in names:
-        said.append("a comparison such as `=` or `<`")
-    if {"SEMICOLON", "UNLESS"} <= names:
-        said.append("an operator such as `;`, `+`, AS, OR or FILTER")
-        names -= {
-            "COLON_PLUS",
-            "COLON",
-            "SEMICOLON",
-            "PLUS",
-            "AGG",
-            "ALL",
-            "AND",
-            "AS",
-            "FILTER",
-            "OR",
-            "PROJECT",
-            "UNLESS",
-            "PARTITION",
-            "WITHIN",
-        }
-    elif {"FILTER", "AGG"} <= names:
-        said.append("FILTER, AGG or PROJECT" if "AND" not in names else "AND, OR, FILTER, AGG or PROJECT")
-        names -= {
-            "PLUS",
-            "MINUS",
-            "STAR",
-            "SLASH",
-            "PERCENT",
-            "CONCAT",
-            "AGG",
-            "AND",
-            "OR",
-            "FILTER",
-            "PROJECT",
-            "PARTITION",
-            "WITHIN",
-        }
+    for telling, words, covered in _SAID:
+        if telling <= names:
+            said.append(words)
+            names -= covered
     said += [f"`{_SYMBOLS[name]}`" for name in _SYMBOLS if name in names]
     said += sorted(names & KEYWORDS)
     if "$END" in names:
@@ -290,3 +218,29 @@ def _readable(expected: Iterable[str]) -> str:
     if len(said) == 1:
         return said[0]
     return ", ".join(said[:-1]) + f" or {said[-1]}" if said else "something else"
+
+
+_NAMES = {"NAME", "QUOTED", "ANY"}
+_ARITHMETIC = {"PLUS", "MINUS", "STAR", "SLASH", "PERCENT", "CONCAT"}
+_SEQUENCE = {"COLON_PLUS", "COLON", "SEMICOLON", "PLUS"}
+
+# If all of these terminals are expected, say this, and no more of those.
+_SAID: tuple[tuple[set[str], str, set[str]], ...] = (
+    ({"STRICT"}, "an event type or `(`", _NAMES | {"LPAR", "START", "STRICT", "NEXT"}),
+    (
+        {"NAME", "TRUE"},
+        "an attribute, a value or `(`",
+        _NAMES | _CONSTANTS | {"LPAR", "NUMBER", "STRING", "MINUS", "NOT", "CAST", "TIMESTAMP", "DATE", "INTERVAL"},
+    ),
+    ({"NAME"}, "a name", _NAMES),
+    ({"NUMBER"}, "a number", set()),
+    ({"STRING"}, "a string in single quotes", set()),
+    ({"COMPARISON"}, "a comparison such as `=` or `<`", set()),
+    (
+        {"SEMICOLON", "UNLESS"},
+        "an operator such as `;`, `+`, AS, OR or FILTER",
+        _SEQUENCE | _INFIX | _CHAIN | {"PARTITION", "WITHIN"},
+    ),
+    ({"FILTER", "AND"}, "AND, OR, FILTER, AGG or PROJECT", _ARITHMETIC | _INFIX | _CHAIN | {"PARTITION", "WITHIN"}),
+    ({"FILTER", "AGG"}, "FILTER, AGG or PROJECT", _CHAIN | {"PARTITION", "WITHIN"}),
+)

@@ -28,7 +28,8 @@ def aggregate(node: ast.Aggregation, events: Bag) -> Value:
     elif any(value is None for _, value in values):
         return None
     result = _run(function, values if function.by_position else [value for _, value in values])
-    return OVERFLOW if _overflows(result) else canonical(result)
+    too_large = _overflows(result) and not any(_overflows(value) for _, value in values)
+    return OVERFLOW if too_large else canonical(result)
 
 
 def _run(function: Aggregate, values: list[Any]) -> Value:
@@ -50,6 +51,7 @@ def _fold(function: Aggregate, values: list[Any]) -> Value:
 
 
 def _overflows(value: Value) -> bool:
+    """Whether a number is too large for its type. (Far timestamps are, in nanoseconds, but they are what they were.)"""
     if isinstance(value, Decimal):
         return len(value.as_tuple().digits) > 38
     return isinstance(value, int) and not isinstance(value, bool) and value not in INT64

@@ -1,0 +1,84 @@
+"""Laws that follow from the definitions; the judge must keep them on any formula and stream."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+
+from acelera.language import ast
+from acelera.semantics.events import ComplexEvent
+from acelera.semantics.formulas import Stream, denotation
+from acelera.semantics.queries import partitions
+from acelera.tables import to_rows
+from strategies import SCHEMA, formulas, streams
+
+pytestmark = pytest.mark.property
+
+SMALL = formulas(depth=2)
+STREAMS = streams(5)
+
+
+def meaning(formula: ast.Formula, table: pa.Table) -> set[ComplexEvent]:
+    found = partitions(to_rows(table, SCHEMA), SCHEMA, ast.Query(formula), "error")
+    events = found[0].events if found else []
+    return {c.without_origins() for c in denotation(formula, Stream(events))}
+
+
+Infix = Callable[[Any, Any], ast.Formula]
+
+
+@pytest.mark.parametrize("operator", [ast.Then, ast.Contiguous, ast.Or, ast.And])
+@given(one=SMALL, two=SMALL, three=SMALL, table=STREAMS)
+def test_associative(operator: Infix, one: ast.Formula, two: ast.Formula, three: ast.Formula, table: pa.Table) -> None:
+    left = operator(operator(one, two), three)
+    right = operator(one, operator(two, three))
+    assert meaning(left, table) == meaning(right, table)
+
+
+@pytest.mark.parametrize("operator", [ast.Or, ast.And, ast.All])
+@given(one=SMALL, two=SMALL, table=STREAMS)
+def test_commutative(operator: Infix, one: ast.Formula, two: ast.Formula, table: pa.Table) -> None:
+    assert meaning(operator(one, two), table) == meaning(operator(two, one), table)
+
+
+@pytest.mark.parametrize("operator", [ast.Then, ast.Contiguous, ast.All])
+@given(one=SMALL, two=SMALL, three=SMALL, table=STREAMS)
+def test_distributes_over_or(
+    operator: Infix, one: ast.Formula, two: ast.Formula, three: ast.Formula, table: pa.Table
+) -> None:
+    whole = meaning(operator(one, ast.Or(two, three)), table)
+    assert whole == meaning(ast.Or(operator(one, two), operator(one, three)), table)
+
+
+@pytest.mark.parametrize("iteration", [ast.Iteration, ast.ContiguousIteration])
+@given(one=SMALL, table=STREAMS)
+def test_iteration_is_the_fixed_point(
+    iteration: Callable[[Any], ast.Formula], one: ast.Formula, table: pa.Table
+) -> None:
+    then = ast.Then if iteration is ast.Iteration else ast.Contiguous
+    assert meaning(iteration(one), table) == meaning(ast.Or(one, then(one, iteration(one))), table)
+    assert meaning(iteration(iteration(one)), table) == meaning(iteration(one), table)
+
+
+@given(one=SMALL, two=SMALL, table=STREAMS)
+def test_unless_and_start_and_strict_only_remove(one: ast.Formula, two: ast.Formula, table: pa.Table) -> None:
+    whole = meaning(one, table)
+    assert meaning(ast.Unless(one, two), table) <= whole
+    assert meaning(ast.Start(one), table) == {c for c in whole if c.start == 1}
+    assert meaning(ast.Strict(one), table) <= whole
+    assert meaning(ast.Unless(one, one), table) == set()
+    assert meaning(ast.And(one, one), table) == whole
+    assert meaning(ast.And(one, two), table) == whole & meaning(two, table)
+    assert meaning(ast.Contiguous(one, two), table) <= meaning(ast.Then(one, two), table)
+
+
+@given(one=SMALL, table=STREAMS)
+def test_next_is_what_its_text_says(one: ast.Formula, table: pa.Table) -> None:
+    """π_R((X⊕ : R) FILTER X[type ≠ R]) OR R, with the contiguous iteration that the text means."""
+    other = ast.As(ast.AnyEvent(), "X")
+    not_r = ast.Filter(other, ast.Each("X", ast.Binary("<>", ast.Attribute(None, "type"), ast.Literal("A"))))
+    skipping = ast.Contiguous(ast.ContiguousIteration(not_r), ast.EventType("A"))
+    defined = ast.Or(ast.Project(skipping, False, (ast.Kept("A"),)), ast.EventType("A"))
+    assert meaning(ast.Next("A"), table) == meaning(defined, table)

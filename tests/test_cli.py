@@ -1,0 +1,109 @@
+"""The command line."""
+
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+from click.testing import CliRunner, Result
+
+from acelera.cli import main
+
+
+def run(*arguments: str, stdin: str | None = None) -> Result:
+    return CliRunner().invoke(main, [str(argument) for argument in arguments], input=stdin)
+
+
+@pytest.fixture
+def query(tmp_path: Path) -> str:
+    path = tmp_path / "q.acel"
+    path.write_text("SELECT a.price, max(b.price) AS hi\nMATCH SELL AS a ; (SELL AS b)+ WITHIN 5 minutes\n")
+    return str(path)
+
+
+def schema(tmp_path: Path, described: object) -> str:
+    path = tmp_path / "schema.json"
+    path.write_text(json.dumps(described))
+    return str(path)
+
+
+def test_check_without_a_schema(query: str) -> None:
+    result = run("check", query)
+    assert result.exit_code == 0
+    assert result.output == (
+        f"{query}: ok\n\n"
+        "SELECT a.price, max(b.price) AS hi\nMATCH SELL AS a ; (SELL AS b)+\nWITHIN 5 MINUTES\n\n"
+        "variables:\n  SELL  at least one\n  a     exactly one\n  b     at least one\n"
+    )
+
+
+def test_check_with_a_schema(query: str, tmp_path: Path) -> None:
+    described = schema(tmp_path, {"type": "string", "price": "int", "ts": "timestamp"})
+    result = run("check", query, "--schema", described, "--order-by", "ts")
+    assert result.exit_code == 0
+    assert result.output.endswith("result:\n  a_price  int64\n  hi       int64\n")
+
+
+def test_check_with_the_schema_of_a_parquet_file(query: str, tmp_path: Path) -> None:
+    path = tmp_path / "ticks.parquet"
+    pa.parquet.write_table(pa.table({"type": ["SELL"], "price": [1.0], "ts": pa.array([1], pa.timestamp("us"))}), path)
+    result = run("check", query, "--schema", path, "--order-by", "ts")
+    assert result.exit_code == 0
+    assert "hi       double" in result.output
+
+
+def test_check_from_standard_input() -> None:
+    assert run("check", "-", stdin="MATCH A").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("described", "options", "says"),
+    [
+        ({"type": "string", "prize": "int", "ts": "timestamp"}, ["--order-by", "ts"], "did you mean `prize`"),
+        ({"type": "string", "price": "int", "ts": "timestamp"}, [], "WITHIN 5 MINUTES needs a stream with time"),
+        ({"price": "int"}, ["--event-type", "BUY"], "no event type `SELL`"),
+        ([1], [], "must hold an object"),
+    ],
+)
+def test_check_refuses(query: str, tmp_path: Path, described: object, options: list[str], says: str) -> None:
+    result = run("check", query, "--schema", schema(tmp_path, described), *options)
+    assert result.exit_code == 1
+    assert says in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_check_shows_where(tmp_path: Path) -> None:
+    result = run("check", "-", stdin="MATCH A ;")
+    assert result.exit_code == 1
+    assert result.stderr.startswith("error: line 1, column 10: the query ends too early")
+
+
+def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+    broken = tmp_path / "broken"
+    broken.write_bytes(b"\xff\xfe\x00")
+    assert run("check", broken).exit_code == 1
+    assert run("check", tmp_path / "missing").exit_code == 2
+    fine = tmp_path / "fine"
+    fine.write_text("MATCH A")
+    assert run("check", fine, "--schema", broken).exit_code == 1
+    broken.rename(tmp_path / "broken.parquet")
+    result = run("check", fine, "--schema", tmp_path / "broken.parquet")
+    assert result.exit_code == 1 and "not a parquet file" in result.stderr
+
+
+def test_demo() -> None:
+    result = run("demo")
+    assert result.exit_code == 0
+    assert [line for line in result.output.splitlines() if "matches" in line] == [
+        "9 matches:",
+        "7 matches:",
+        "8 matches:",
+    ]
+
+
+@pytest.mark.parametrize("command", ["check", "demo"])
+def test_help_shows_an_example(command: str) -> None:
+    result = run(command, "--help")
+    assert result.exit_code == 0
+    assert f"acelera {command}" in result.output.split("Example:")[1]

@@ -1,0 +1,69 @@
+"""The corpus of queries that are refused: where, and with which words."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+import acelera as ac
+from acelera.errors import Span, nearest, place, render
+
+STOCK = {"name": "string", "price": "float", "ts": "timestamp"}
+SCHEMAS: dict[str, Any] = {"stocks": {"SELL": STOCK, "BUY": {**STOCK, "ok": "bool"}}, "bare": {"type": "string"}}
+CORPUS = yaml.safe_load((Path(__file__).parent / "errors" / "queries.yaml").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("case", CORPUS, ids=lambda case: case["query"][:60])
+def test_refused(case: dict[str, Any]) -> None:
+    with pytest.raises(ac.QueryError) as caught:
+        query = ac.query(case["query"])
+        query.check(SCHEMAS[case["schema"]])
+    found = []
+    for problem in caught.value.problems:
+        line, column = place(case["query"], problem.span)
+        entry = {"at": f"{line}:{column}", "says": problem.message}
+        found.append({**entry, "hint": problem.hint} if problem.hint else entry)
+    assert found == case["problems"]
+
+
+def test_the_message_shows_the_line_and_a_caret() -> None:
+    with pytest.raises(ac.QueryCheckError) as caught:
+        ac.query("MATCH A\n\tFILTER B.x = 1")
+    assert str(caught.value) == (
+        "line 2, column 9: the formula to the left never binds `B`\n"
+        "  \tFILTER B.x = 1\n"
+        "  \t       ^^^\n"
+        "  hint: variables there: A"
+    )
+    assert (caught.value.line, caught.value.column) == (2, 9)
+
+
+def test_all_mistakes_are_listed() -> None:
+    with pytest.raises(ac.QueryCheckError) as caught:
+        ac.query("SELECT y MATCH A FILTER x.v = 1 AGG m[s <- total(A.v)]")
+    assert [problem.message for problem in caught.value.problems] == [
+        "the formula to the left never binds `x`",
+        "there is no aggregate function `total`",
+        "the formula never binds `y`",
+    ]
+
+
+def test_every_error_is_an_acelera_error() -> None:
+    names = [name for name in ac.__all__ if name.endswith("Error")]
+    assert len(names) == 8
+    assert all(issubclass(getattr(ac, name), ac.AceleraError) for name in names)
+
+
+def test_a_place_beyond_the_text_is_shown_at_its_end() -> None:
+    from acelera.errors import Problem
+
+    assert render(Problem("too short", Span(7, 8)), "MATCH A").endswith("  MATCH A\n         ^")
+
+
+@pytest.mark.parametrize(
+    ("name", "known", "expected"),
+    [("prise", ["price", "name"], "price"), ("PRICE", ["price"], "price"), ("q", ["price"], None), ("x", ["x"], None)],
+)
+def test_nearest(name: str, known: list[str], expected: str | None) -> None:
+    assert nearest(name, known) == expected

@@ -1,0 +1,143 @@
+"""Tables of all kinds in, Arrow tables out, with every type of value as it was."""
+
+import datetime
+from decimal import Decimal
+from typing import Any
+
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import acelera as ac
+
+ROWS = [{"type": "A", "v": 1}, {"type": "B", "v": 2}]
+QUERY = ac.query("SELECT A.v AS a, B.v AS b MATCH A ; B")
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        ROWS,
+        pa.Table.from_pylist(ROWS),
+        pa.RecordBatch.from_pylist(ROWS),
+        pa.Table.from_pylist(ROWS).to_reader(),
+        pd.DataFrame(ROWS),
+        pd.DataFrame(ROWS, index=["x", "y"]),
+        pl.DataFrame(ROWS),
+    ],
+    ids=["dicts", "table", "batch", "reader", "pandas", "pandas with an index", "polars"],
+)
+def test_inputs(table: object) -> None:
+    assert QUERY.run(table).to_pylist() == [{"a": 1, "b": 2}]
+
+
+@pytest.mark.parametrize(
+    ("table", "says"),
+    [
+        (5, "cannot read events from int"),
+        ("A;B", "cannot read events from str"),
+        ([1, 2], "row 1 is int"),
+        ([{"type": "A", "v": 1}, {"type": "B", "v": "x"}], "values of `v` are not of one type"),
+        ([{"type": "A", 5: 1}], "named by strings"),
+        ([], "no column `type`"),
+    ],
+)
+def test_inputs_that_are_refused(table: object, says: str) -> None:
+    with pytest.raises(ac.AceleraError, match=says):
+        QUERY.run(table)
+
+
+def test_attributes_that_some_dicts_do_not_have_are_null() -> None:
+    rows = [{"type": "A"}, {"type": "B", "v": 2}, {"type": "A", "w": 3}]
+    assert ac.query("SELECT ANY.v, ANY.w MATCH ANY").run(rows).to_pylist() == [
+        {"ANY_v": None, "ANY_w": None},
+        {"ANY_v": 2, "ANY_w": None},
+        {"ANY_v": None, "ANY_w": 3},
+    ]
+
+
+UTC = datetime.timezone.utc
+MOMENT = datetime.datetime(2024, 1, 31, 10, 0, 0, 123000)
+
+
+@pytest.mark.parametrize(
+    ("kind", "one"),
+    [
+        (pa.int8(), -5),
+        (pa.uint32(), 4_000_000_000),
+        (pa.uint64(), 2**64 - 1),
+        (pa.float32(), 0.5),
+        (pa.float64(), float("inf")),
+        (pa.string(), "né"),
+        (pa.large_string(), "né"),
+        (pa.string_view(), "né"),
+        (pa.bool_(), True),
+        (pa.date32(), datetime.date(1969, 12, 31)),
+        (pa.date64(), datetime.date(2024, 1, 31)),
+        (pa.timestamp("s"), MOMENT.replace(microsecond=0)),
+        (pa.timestamp("ms"), MOMENT),
+        (pa.timestamp("us", "UTC"), MOMENT.replace(tzinfo=UTC)),
+        (pa.timestamp("us", "Europe/Paris"), MOMENT.replace(tzinfo=UTC)),
+        (pa.timestamp("us"), datetime.datetime(9999, 12, 31)),
+        (pa.timestamp("us"), datetime.datetime(1, 1, 1)),
+        (pa.duration("ms"), datetime.timedelta(milliseconds=-1500)),
+        (pa.decimal128(10, 2), Decimal("12.50")),
+        (pa.decimal256(50, 2), Decimal("12.50")),
+        (pa.binary(), b"\x00"),
+        (pa.list_(pa.int64()), [1, 2]),
+        (pa.struct([("x", pa.int64())]), {"x": 1}),
+        (pa.map_(pa.string(), pa.int64()), [("x", 1)]),
+        (pa.time64("us"), datetime.time(10, 30)),
+    ],
+    ids=str,
+)
+def test_values_pass_through_as_they_are(kind: pa.DataType, one: Any) -> None:
+    table = pa.table({"type": ["A", "A"], "v": pa.array([one, None], kind)})
+    query = ac.query(
+        "SELECT A, A.v, last(A.v IGNORE NULLS) AS l MATCH A" if _aggregates(kind) else "SELECT A, A.v MATCH A"
+    )
+    result = query.run(table)
+    assert result.schema.field("A_v").type == kind
+    assert result.schema.field("A").type.field("v").type == kind
+    assert result.column("A_v").to_pylist() == table.column("v").to_pylist()
+    assert [event["v"] for event in result.column("A").to_pylist()] == table.column("v").to_pylist()
+    result.validate(full=True)
+    if _aggregates(kind):
+        assert result.schema.field("l").type == kind
+        assert result.column("l").to_pylist() == table.column("v").to_pylist()
+
+
+def _aggregates(kind: pa.DataType) -> bool:
+    return not (
+        pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_time(kind) or pa.types.is_uint64(kind)
+    )
+
+
+def test_nanoseconds_are_kept() -> None:
+    table = pa.table({"type": ["A", "B"], "ts": pa.array([1, 3], pa.timestamp("ns"))})
+    query = ac.query("SELECT range(x.ts), start_time MATCH (A ; B) AS x FILTER A.ts < B.ts")
+    result = query.run(table, order_by="ts")
+    assert str(result.schema.field("range_x_ts").type) == "duration[ns]"
+    assert result.column("range_x_ts").cast(pa.int64()).to_pylist() == [2]
+    assert result.column("start_time").cast(pa.int64()).to_pylist() == [1]
+
+
+def test_dictionary_columns_are_strings() -> None:
+    table = pa.table({"type": pa.array(["A", "B", "A"]).dictionary_encode()})
+    assert ac.query("SELECT A.type MATCH A").run(table).to_pydict() == {"A_type": ["A", "A"]}
+
+
+def test_an_empty_table_gives_an_empty_table_of_the_same_schema() -> None:
+    table = pa.table({"type": pa.array([], pa.string()), "v": pa.array([], pa.int64())})
+    query = ac.query("MATCH A AS x AGG m[s <- sum(x.v)]")
+    assert query.run(table).num_rows == 0
+    assert query.run(table).schema == query.check(table.schema)
+
+
+def test_an_aggregate_of_a_wrong_type_is_said() -> None:
+    ac.aggregate("halved", lift=float, combine=max, identity=0.0, finish=lambda state: state / 2)
+    with pytest.raises(ac.AceleraError, match="returns="):
+        ac.query("SELECT halved(A.v) MATCH A").run(ROWS)
+    ac.aggregate("halved", lift=float, combine=max, identity=0.0, finish=lambda state: state / 2, returns=float)
+    assert ac.query("SELECT halved(A.v) MATCH A").run(ROWS).to_pylist() == [{"halved_A_v": 0.5}]
