@@ -152,7 +152,7 @@ def query(source: str | FormulaBuilder | ast.Query, *, bag_union: BagUnion = "on
         ...
     acelera.errors.QueryCheckError: line 1, column 21: the formula to the left never binds `y`
       MATCH A AS x FILTER y.price > 10
-                          ^^^^^^^^^^^^
+                          ^^^^^^^
       hint: variables there: A, x
     """
     _one_of("bag_union", bag_union, get_args(BagUnion))

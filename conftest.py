@@ -1,0 +1,29 @@
+"""What all tests share: how many random cases are tried, and aggregate functions that leave no trace."""
+
+import os
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+from acelera.language import aggregates
+
+# A fixed number of cases in CI, always the same ones; as many as asked for by `make long`, each time others.
+settings.register_profile(
+    "acelera",
+    max_examples=int(os.environ.get("ACELERA_EXAMPLES", "300")),
+    derandomize="ACELERA_EXAMPLES" not in os.environ,
+    deadline=None,
+    print_blob=True,
+    suppress_health_check=list(HealthCheck),
+)
+settings.load_profile("acelera")
+
+
+@pytest.fixture(autouse=True)
+def own_aggregates() -> Iterator[None]:
+    """Functions that a test defines are gone after it."""
+    before = dict(aggregates._registry)
+    yield
+    aggregates._registry.clear()
+    aggregates._registry.update(before)
