@@ -5,7 +5,7 @@ import pytest
 import acelera as ac
 from cases import Case, actual, expected, load_cases
 
-METHODS = ("semantics",)
+METHODS = ("semantics", "automaton")
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -8,6 +8,8 @@ from typing import get_args
 import pyarrow as pa
 
 from acelera import semantics
+from acelera.automata.compilation import compile_formula
+from acelera.automata.interpreter import accepted
 from acelera.errors import UsageError
 from acelera.language import ast
 from acelera.language.builder import FormulaBuilder
@@ -17,7 +19,7 @@ from acelera.language.printer import print_query
 from acelera.language.schema import Schema, schema_of
 from acelera.tables import to_arrow, to_rows, to_table
 
-METHODS = ("semantics",)
+METHODS = ("semantics", "automaton")
 TIES = ("error", "keep")
 
 
@@ -103,7 +105,7 @@ class Query:
         arrow = to_arrow(table)
         checked = self._check(self._schema(arrow.schema, order_by, type_column, event_type))
         assert checked.schema is not None
-        rows = semantics.evaluate(checked, to_rows(arrow, checked.schema), ties)
+        rows = semantics.evaluate(checked, to_rows(arrow, checked.schema), ties, _matches(checked, method))
         return to_table(rows, checked.result_schema)
 
     def _check(self, schema: Schema) -> Checked:
@@ -164,6 +166,14 @@ def query(source: str | FormulaBuilder | ast.Query, *, bag_union: BagUnion = "on
         raise UsageError(f"a query is made of a text or of a formula built with E(…), not of {type(source).__name__}")
     text = print_query(source)  # so that mistakes in built queries have a place, too
     return Query(parse_query(text), text, bag_union)
+
+
+def _matches(checked: Checked, method: str) -> semantics.Matches:
+    """How the matches in the events of one partition are found."""
+    if method == "semantics":
+        return semantics.meaning(checked)
+    automaton = compile_formula(checked.query.formula, checked.schema, checked.bag_union)
+    return lambda events: accepted(automaton, events)
 
 
 def _one_of(option: str, value: object, allowed: Sequence[str]) -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 
 from acelera.language import ast
-from acelera.semantics.events import ComplexEvent
+from acelera.language.events import ComplexEvent
 from acelera.semantics.formulas import Stream, denotation
 from acelera.semantics.queries import partitions
 from acelera.tables import to_rows

@@ -14,7 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from acelera.errors import UsageError
+from acelera.errors import AggregateError, UsageError
 from acelera.language.types import BOOL, FLOAT, INT, NUMBERS, ORDERED, Kind, Type, parse_type, scale_of
 
 INT64 = range(-(2**63), 2**63)
@@ -30,6 +30,8 @@ class Overflow:
 
 
 OVERFLOW = Overflow()
+NULLED = object()
+"""The state of an aggregate that has seen a NULL."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,50 @@ class Aggregate:
     takes: str = "any values"
     by_position: bool = False
     user_defined: bool = False
+    selects: bool = False  # the result is one of the values, so it cannot overflow
+
+    def step(self, state: Any, position: int, value: Any, ignore_nulls: bool) -> Any:
+        """The state after one more value. A NULL makes the whole NULL (a ⊗ NULL = NULL), unless it is to be ignored."""
+        if state is OVERFLOW or value is OVERFLOW:
+            return OVERFLOW
+        if value is None:
+            return state if ignore_nulls else NULLED
+        if state is NULLED:
+            return NULLED
+        lifted = self._call(self.lift, (position, value) if self.by_position else value)
+        return self._call(self.combine, state, lifted)
+
+    def value(self, state: Any) -> Any:
+        """The value of the aggregate, from the state after all values."""
+        if state is NULLED:
+            return None
+        if state is OVERFLOW:
+            return OVERFLOW
+        result = canonical(self._call(self.finish, state))
+        return OVERFLOW if not self.selects and _overflows(result) else result
+
+    def _call(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Whatever a user's function raises is said to be theirs."""
+        try:
+            return function(*arguments)
+        except Exception as error:
+            if not self.user_defined:
+                raise
+            message = f"the aggregate function `{self.name}` failed: {type(error).__name__}: {error}"
+            raise AggregateError(message) from error
+
+
+def canonical(value: Any) -> Any:
+    """One NaN and one zero, so that equal values are equal to Python."""
+    if isinstance(value, float):
+        return math.nan if value != value else value + 0.0
+    return value
+
+
+def _overflows(value: Any) -> bool:
+    if isinstance(value, Decimal):
+        return len(value.as_tuple().digits) > 38
+    return isinstance(value, int) and not isinstance(value, bool) and value not in INT64
 
 
 _registry: dict[str, Aggregate] = {}
@@ -110,8 +156,9 @@ def _builtin(
     result: Callable[[Type], Type | None],
     takes: str,
     by_position: bool = False,
+    selects: bool = False,
 ) -> None:
-    _registry[name] = Aggregate(name, lift, combine, identity, finish, result, takes, by_position)
+    _registry[name] = Aggregate(name, lift, combine, identity, finish, result, takes, by_position, selects=selects)
 
 
 def _same(value: Any) -> Any:
@@ -203,13 +250,13 @@ def _value_of(state: tuple[int, Any] | None) -> Any:
 
 
 _NUMBERS = "numbers"
+_NOT_OPAQUE = frozenset(Kind) - {Kind.OPAQUE}
 _ORDERED = "numbers, strings, timestamps, dates and durations"
-_ANYTHING = frozenset(Kind) - {Kind.OPAQUE}
 
 _builtin("count", lambda _: 1, _add, 0, _same, lambda _: INT, "any values")
 _builtin("sum", _same, _add, 0, _same, _sum_type, "numbers and durations")
-_builtin("min", _same, _or_nothing(_smaller), None, _same, _only(ORDERED), _ORDERED)
-_builtin("max", _same, _or_nothing(_larger), None, _same, _only(ORDERED), _ORDERED)
+_builtin("min", _same, _or_nothing(_smaller), None, _same, _only(ORDERED), _ORDERED, selects=True)
+_builtin("max", _same, _or_nothing(_larger), None, _same, _only(ORDERED), _ORDERED, selects=True)
 _builtin(
     "avg",
     lambda value: (value, 1),
@@ -265,5 +312,9 @@ _builtin(
     _only(frozenset({Kind.BOOL}), BOOL),
     "booleans",
 )
-_builtin("first", _same, _or_nothing(min), None, _value_of, _only(_ANYTHING), "any values", by_position=True)
-_builtin("last", _same, _or_nothing(max), None, _value_of, _only(_ANYTHING), "any values", by_position=True)
+_builtin(
+    "first", _same, _or_nothing(min), None, _value_of, _only(_NOT_OPAQUE), "any values", by_position=True, selects=True
+)
+_builtin(
+    "last", _same, _or_nothing(max), None, _value_of, _only(_NOT_OPAQUE), "any values", by_position=True, selects=True
+)

@@ -1,5 +1,5 @@
 """The meaning of a query, computed slowly and plainly from the papers' definitions: the judge of everything else."""
 
-from acelera.semantics.queries import evaluate
+from acelera.semantics.queries import Matches, evaluate, meaning
 
-__all__ = ["evaluate"]
+__all__ = ["Matches", "evaluate", "meaning"]

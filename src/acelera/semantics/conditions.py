@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from itertools import pairwise, product
 
 from acelera.language import ast
-from acelera.semantics.events import Bag, ComplexEvent, Event
-from acelera.semantics.expressions import compare, evaluate
+from acelera.language.evaluation import compare, evaluate
+from acelera.language.events import Bag, ComplexEvent, Event
 
 
 def satisfies(c: ComplexEvent, condition: ast.Condition) -> bool:

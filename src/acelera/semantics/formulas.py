@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from acelera.language import ast
+from acelera.language.events import ComplexEvent, Event, bag, complex_event, made_event
 from acelera.semantics.aggregation import aggregate
 from acelera.semantics.conditions import satisfies
-from acelera.semantics.events import ComplexEvent, Event, bag, complex_event
 
 Denotation = frozenset[ComplexEvent]
 
@@ -147,8 +147,8 @@ def project(c: ComplexEvent, node: ast.Project, type_column: str | None) -> Comp
 
 def create(c: ComplexEvent, node: ast.Agg, stream: Stream, origin: tuple[int, int]) -> ComplexEvent:
     """Agg_{Y[b1 ← ⊗1 X1(a1), …]}: C(Y) = C'(Y) ⊎ {{e}} with e(time) = end(C')."""
-    attributes = tuple((item.attribute, aggregate(item.value, c(item.value.variable))) for item in node.created)
-    made = Event(c.end, attributes, None, stream.events[c.end - 1].time, origin)
+    attributes = {item.attribute: aggregate(item.value, c(item.value.variable)) for item in node.created}
+    made = made_event(c.end, attributes, None, stream.events[c.end - 1].time, origin)
     return c.assign(node.variable, (*c(node.variable), made))
 
 

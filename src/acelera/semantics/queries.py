@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from acelera.errors import DataError
 from acelera.language import ast
+from acelera.language.aggregates import canonical
 from acelera.language.checker import Checked, Column, PartitionKey, struct_fields
+from acelera.language.events import ComplexEvent, Event, Value, made_event
 from acelera.language.schema import Schema
 from acelera.language.types import Kind
 from acelera.semantics.aggregation import aggregate
-from acelera.semantics.events import ComplexEvent, Event, Value, canonical
 from acelera.semantics.formulas import Stream, denotation
 
 Row = Mapping[str, Value]
@@ -28,15 +29,29 @@ class Partition:
     places: list[int]
 
 
-def evaluate(checked: Checked, rows: Sequence[Row], ties: str = "error") -> list[dict[str, Value]]:
-    """The rows of the result, ordered by where a match ends and starts in the stream as it is read."""
+Matches = Callable[[Sequence[Event]], Iterable[ComplexEvent]]
+
+
+def meaning(checked: Checked) -> Matches:
+    """The matches of a query's formula in the events of one partition, by the definition."""
+    schema = checked.schema
+    type_column, once = schema.type_column if schema else "type", checked.bag_union == "once"
+    return lambda events: denotation(checked.query.formula, Stream(events, type_column, once))
+
+
+def evaluate(
+    checked: Checked, rows: Sequence[Row], ties: str = "error", matches: Matches | None = None
+) -> list[dict[str, Value]]:
+    """The rows of the result, ordered by where a match ends and starts in the stream as it is read.
+
+    `matches` finds the complex events of one partition, by the definition if it is not given.
+    """
     schema, query = checked.schema, checked.query
     assert schema is not None, "a query runs over a stream whose schema is known"
+    find = matches or meaning(checked)
     found: list[tuple[int, int, str, dict[str, Value]]] = []
     for partition in partitions(rows, schema, query, ties):
-        stream = Stream(partition.events, schema.type_column, checked.bag_union == "once")
-        matches = {c.without_origins() for c in denotation(query.formula, stream)}
-        for c in matches:
+        for c in {c.without_origins() for c in find(partition.events)}:
             if within(c, query.within, partition.events):
                 row = {column.name: present(c, column, checked, partition) for column in checked.columns}
                 found.append((partition.places[c.end - 1], partition.places[c.start - 1], repr(c), row))
@@ -102,7 +117,7 @@ def to_event(row: Row, schema: Schema, position: int) -> Event:
     """A row as an event. Its time is that of the first order column, if that is a timestamp."""
     event_type = row[schema.type_column] if schema.type_column else next(iter(schema.event_types or ()))
     time = row[schema.order_by[0]] if schema.time is not None else None
-    return Event(position, tuple((name, canonical(row[name])) for name in schema.columns), event_type, time)
+    return made_event(position, {name: row[name] for name in schema.columns}, event_type, time)
 
 
 # --- the result ---------------------------------------------------------------------------------------------------

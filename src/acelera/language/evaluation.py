@@ -11,8 +11,8 @@ from functools import lru_cache
 
 from acelera.language import ast
 from acelera.language.aggregates import EXACT, INT64
+from acelera.language.events import Value
 from acelera.language.literals import parse_date, parse_timestamp
-from acelera.semantics.events import Value
 
 Lookup = Callable[[ast.Attribute], Value]
 

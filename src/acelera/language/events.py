@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from acelera.errors import AggregateError
-from acelera.language.aggregates import Overflow
+from acelera.language.aggregates import Overflow, canonical
 
 Value = Any
 """None (NULL), bool, int, float, str, Decimal; a timestamp or duration is an int in nanoseconds, a date one in days."""
@@ -26,7 +25,7 @@ class Event:
     """
 
     position: int
-    attributes: tuple[tuple[str, Value], ...]
+    attributes: tuple[tuple[str, Value], ...]  # sorted by name, since a mapping has no order
     type: str | None = None
     time: int | None = None
     origin: tuple[int, int] = STREAM
@@ -64,11 +63,16 @@ class Event:
         return (self.position, self.origin, repr(self.attributes))
 
 
-def canonical(value: Value) -> Value:
-    """One NaN and one zero, so that equal values are equal to Python."""
-    if isinstance(value, float):
-        return math.nan if value != value else value + 0.0
-    return value
+def made_event(
+    position: int,
+    attributes: Mapping[str, Value],
+    event_type: str | None,
+    time: int | None,
+    origin: tuple[int, int] = STREAM,
+) -> Event:
+    """An event from a mapping of attributes to values."""
+    values = tuple((name, canonical(attributes[name])) for name in sorted(attributes))
+    return Event(position, values, event_type, time, origin)
 
 
 Bag = tuple[Event, ...]

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from acelera.errors import Problem
 from acelera.language import ast
+from acelera.language.evaluation import evaluate
 from acelera.language.expressions import type_of
 from acelera.language.parser import parse_condition
 from acelera.language.types import BOOL, FLOAT, INT, STRING, UNKNOWN, Kind, parse_type
-from acelera.semantics.expressions import evaluate
 from strategies import BARE, expressions
 
 BIG = 2**63 - 1

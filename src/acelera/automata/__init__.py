@@ -1,0 +1,1 @@
+"""ACEA: the register automata that every query compiles to."""

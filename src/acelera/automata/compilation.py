@@ -1,0 +1,469 @@
+"""Every formula is an automaton (paper 000, theorem 12; paper 001, appendix C): one function an operator, in the paper's order.
+
+All automata here have one initial state, START_STATE, that nothing leads to, and one final state, FINAL, that nothing leaves. So a transition
+from the first begins a match with fresh registers, and one into the second ends it; an automaton that goes on after it could have ended
+has both transitions, into FINAL and into a state where it goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import permutations, product
+
+from acelera.automata.conditions import filtered
+from acelera.automata.model import IDLE, Acea, Label, Mark, Transition, marks
+from acelera.automata.terms import (
+    Attr,
+    Const,
+    Finish,
+    Identical,
+    Identity,
+    Later,
+    Latest,
+    Position,
+    Reg,
+    Sql,
+    Step,
+    Term,
+)
+from acelera.language import ast
+from acelera.language.checker import BagUnion
+from acelera.language.schema import Schema
+
+START_STATE, FINAL = 0, 1
+
+
+@dataclass(frozen=True)
+class Part:
+    """An automaton under construction: its number of states and its transitions."""
+
+    states: int
+    transitions: tuple[Transition, ...]
+
+    def beginning(self) -> list[Transition]:
+        """The transitions that begin a match."""
+        return [t for t in self.transitions if t.source == START_STATE]
+
+    def ending(self) -> list[Transition]:
+        """The transitions that end a match."""
+        return [t for t in self.transitions if t.target == FINAL]
+
+    def relabelled(self, change: Callable[[Transition], Label | None]) -> Part:
+        """The same automaton with other labels; None removes a transition."""
+        changed = ((t, change(t)) for t in self.transitions)
+        return trimmed(self.states, [replace(t, label=label) for t, label in changed if label is not None])
+
+    def shifted(self, by: int) -> list[Transition]:
+        """The transitions with all states but the two special ones renumbered."""
+
+        def moved(state: int) -> int:
+            return state if state in (START_STATE, FINAL) else state + by
+
+        return [Transition(moved(t.source), t.label, moved(t.target)) for t in self.transitions]
+
+
+def trimmed(states: int, transitions: Sequence[Transition]) -> Part:
+    """Without states that cannot be reached, or from which no match can end, and without double transitions."""
+    forward = _reach(START_STATE, [(t.source, t.target) for t in transitions])
+    backward = _reach(FINAL, [(t.target, t.source) for t in transitions])
+    useful = sorted((forward & backward) - {START_STATE, FINAL})
+    number = {START_STATE: START_STATE, FINAL: FINAL, **{state: index + 2 for index, state in enumerate(useful)}}
+    kept = (t for t in transitions if t.source in number and t.target in number)
+    renumbered = dict.fromkeys(Transition(number[t.source], t.label, number[t.target]) for t in kept)
+    live = forward & backward
+    return Part(len(useful) + 2, tuple(t for t in renumbered if live) if FINAL in forward else ())
+
+
+def _reach(begin: int, edges: Sequence[tuple[int, int]]) -> set[int]:
+    following: dict[int, list[int]] = {}
+    for source, target in edges:
+        following.setdefault(source, []).append(target)
+    reached, todo = {begin}, [begin]
+    while todo:
+        for target in following.get(todo.pop(), ()):
+            if target not in reached:
+                reached.add(target)
+                todo.append(target)
+    return reached
+
+
+def compile_formula(formula: ast.Formula, schema: Schema | None = None, bag_union: BagUnion = "once") -> Acea:
+    """The automaton of a formula, as it is built, before any simplification."""
+    compiler = Compiler(schema, bag_union == "once")
+    part = ast.fold(formula, compiler.operator)
+    return Acea(part.states, START_STATE, frozenset({FINAL}), part.transitions, tuple(compiler.guards))
+
+
+@dataclass
+class Compiler:
+    """What the operators need to know of each other: fresh names, the guards found so far."""
+
+    schema: Schema | None
+    once: bool
+    guards: list[Acea] = field(default_factory=list)
+    aggregations: int = 0
+    registers: int = 0
+
+    def register(self, hint: str) -> str:
+        """A register that no other part uses."""
+        self.registers += 1
+        return f"{hint}_{self.registers}"
+
+    def operator(self, node: ast.Formula, made: Sequence[Part]) -> Part:
+        """The automaton of an operator from those of its parts."""
+        match node:
+            case ast.EventType(name):
+                return event_type(name)
+            case ast.AnyEvent():
+                return one_event((), "ANY")
+            case ast.Next(name):
+                return next_event(name)
+            case ast.As(_, variable):
+                return as_variable(made[0], variable, self.once)
+            case ast.Filter(_, condition):
+                return filtered(made[0], condition, self.register, disjunction)
+            case ast.Or():
+                return disjunction(made[0], made[1])
+            case ast.And():
+                return conjunction(made[0], made[1])
+            case ast.Then():
+                return then(made[0], made[1])
+            case ast.Contiguous():
+                return contiguous(made[0], made[1])
+            case ast.Iteration(inner):
+                return made[0] if isinstance(inner, ast.Iteration) else iteration(made[0])
+            case ast.ContiguousIteration(inner):
+                return made[0] if isinstance(inner, ast.ContiguousIteration) else contiguous_iteration(made[0])
+            case ast.Project():
+                return project(made[0], node, self.schema)
+            case ast.Agg():
+                self.aggregations += 1
+                return agg(made[0], node, (1, self.aggregations), self.register)
+            case ast.All():
+                return all_of(made[0], made[1], self.once)
+            case ast.Unless():
+                return self.unless(made[0], made[1])
+            case ast.Start():
+                return start(made[0])
+            case ast.Strict():
+                return strict(made[0])
+        raise AssertionError(f"unknown formula {type(node).__name__}")
+
+    def unless(self, left: Part, right: Part) -> Part:
+        """φ UNLESS ψ: ψ runs beside as a guard; a run of φ goes on while no ψ has happened since it started."""
+        if not right.transitions:
+            return left
+        self.guards.append(Acea(right.states, START_STATE, frozenset({FINAL}), right.transitions))
+        guard, begun = len(self.guards) - 1, self.register("start")
+
+        def guarded(t: Transition) -> Label:
+            first = Position() if t.source == START_STATE else Reg(begun)
+            return t.label.with_assign({begun: first}).with_predicate(Later(Reg(begun), Latest(guard)))
+
+        return left.relabelled(guarded)
+
+
+# --- R, ANY, NEXT -------------------------------------------------------------------------------------------------
+
+
+def one_event(predicate: tuple[Term, ...], variable: str) -> Part:
+    """One event, held by a variable."""
+    return Part(2, (Transition(START_STATE, Label((), predicate, marks({variable: [Mark()]})), FINAL),))
+
+
+def event_type(name: str) -> Part:
+    """R: one event of the type."""
+    return one_event((has_type(name),), name)
+
+
+def has_type(name: str) -> Term:
+    """type = R."""
+    return Sql(ast.Binary("=", ast.Attribute(None, "type"), ast.Literal(name)), (((None, "type"), Attr("type")),))
+
+
+def next_event(name: str) -> Part:
+    """NEXT(R): skip what is not R, then take the R."""
+    attribute = ast.Attribute(None, "type")
+    other = ast.Binary("OR", ast.IsNull(attribute), ast.Binary("<>", attribute, ast.Literal(name)))
+    skip = Label((), (Sql(other, (((None, "type"), Attr("type")),)),))
+    take = event_type(name).transitions[0].label
+    waiting = 2
+    return Part(
+        3,
+        (
+            Transition(START_STATE, take, FINAL),
+            Transition(START_STATE, skip, waiting),
+            Transition(waiting, skip, waiting),
+            Transition(waiting, take, FINAL),
+        ),
+    )
+
+
+# --- AS, OR, AND --------------------------------------------------------------------------------------------------
+
+
+def as_variable(part: Part, variable: str, once: bool) -> Part:
+    """φ AS X: whatever is marked is marked with X as well."""
+
+    def collect(t: Transition) -> Label:
+        everything = [mark for _, bag in t.label.marks for mark in bag]
+        bags = {**dict(t.label.marks), variable: dict.fromkeys(everything) if once else everything}
+        return replace(t.label, marks=marks(bags))
+
+    return part.relabelled(collect)
+
+
+def disjunction(left: Part, right: Part) -> Part:
+    """φ1 OR φ2: both automata, with the initial and the final state in common."""
+    return trimmed(left.states + right.states, [*left.transitions, *right.shifted(left.states)])
+
+
+def conjunction(left: Part, right: Part) -> Part:
+    """φ1 AND φ2: both at once, as long as they mark the same; the marks of the left are kept."""
+
+    def both(one: Transition, two: Transition) -> list[Label]:
+        assign = tuple(sorted((*one.label.assign, *two.label.assign)))
+        predicate = tuple(dict.fromkeys((*one.label.predicate, *two.label.predicate)))
+        together = Label(assign, predicate, one.label.marks)
+        return [together.with_predicate(*equal) for equal in same_marks(one.label, two.label)]
+
+    def pairs(state: tuple[int, int]) -> list[tuple[Label, tuple[int, int]]]:
+        found = []
+        for one in out_left.get(state[0], ()):
+            for two in out_right.get(state[1], ()):
+                if (one.target == FINAL) == (two.target == FINAL):
+                    found += [(label, (one.target, two.target)) for label in both(one, two)]
+        return found
+
+    out_left, out_right = by_source(left), by_source(right)
+    return explored((START_STATE, START_STATE), (FINAL, FINAL), pairs)
+
+
+def same_marks(one: Label, two: Label) -> list[tuple[Term, ...]]:
+    """The ways in which two labels mark equal events: for each a condition on the values.
+
+    The paper asks for an isomorphism between the bags of renamings of each variable that keeps attributes, and for equal values.
+    """
+    names = {name for label in (one, two) for name, _ in label.marks}
+    ways: list[tuple[Term, ...]] = [()]
+    for name in sorted(names):
+        here, there = one.bag(name), two.bag(name)
+        if len(here) != len(there):
+            return []
+        matched = {
+            tuple(condition for pair in conditions if pair is not None for condition in pair)
+            for order in permutations(there)
+            if None not in (conditions := [same_event(a, b) for a, b in zip(here, order, strict=True)])
+        }
+        ways = [(*way, *more) for way in ways for more in sorted(matched, key=repr)]
+    return list(dict.fromkeys(ways))
+
+
+def same_event(one: Mark, two: Mark) -> tuple[Term, ...] | None:
+    """When two marks make equal events; None if never. Attributes and type are compared, origins are not."""
+    untyped = Sql(ast.IsNull(ast.Attribute(None, "type")), (((None, "type"), Attr("type")),))
+    conditions = () if one.typed == two.typed else (untyped,)
+    if one.fields is None and two.fields is None:
+        return conditions
+    if one.fields is None or two.fields is None:
+        return None
+    if {name for name, _ in one.fields} != {name for name, _ in two.fields}:
+        return None
+    values = ((term, dict(two.fields)[name]) for name, term in one.fields)
+    return (*conditions, *(Identical(a, b) for a, b in values if a != b))
+
+
+def by_source(part: Part) -> dict[int, list[Transition]]:
+    """The transitions that leave each state."""
+    outgoing: dict[int, list[Transition]] = {}
+    for t in part.transitions:
+        outgoing.setdefault(t.source, []).append(t)
+    return outgoing
+
+
+State = tuple[int, int]
+
+
+def explored(begin: State, end: State, following: Callable[[State], list[tuple[Label, State]]]) -> Part:
+    """The automaton over pairs of states that can be reached."""
+    number = {begin: START_STATE, end: FINAL}
+    todo, transitions = [begin], []
+    while todo:
+        state = todo.pop()
+        for label, target in following(state):
+            if target not in number:
+                number[target] = len(number)
+                todo.append(target)
+            transitions.append(Transition(number[state], label, number[target]))
+    return trimmed(len(number), transitions)
+
+
+# --- sequences and iterations -------------------------------------------------------------------------------------
+
+
+def then(left: Part, right: Part) -> Part:
+    """φ1 ; φ2: after the first, wait, then begin the second."""
+    return _joined(left, right, (Transition(_between(left, right), IDLE, _between(left, right)),))
+
+
+def contiguous(left: Part, right: Part) -> Part:
+    """φ1 : φ2: after the first, begin the second at once."""
+    return _joined(left, right, ())
+
+
+def _between(left: Part, right: Part) -> int:
+    return left.states + right.states
+
+
+def _joined(left: Part, right: Part, waiting: tuple[Transition, ...]) -> Part:
+    between = _between(left, right)
+    first = [replace(t, target=between) if t.target == FINAL else t for t in left.transitions]
+    second = [replace(t, source=between) if t.source == START_STATE else t for t in right.shifted(left.states)]
+    return trimmed(between + 1, [*first, *waiting, *second])
+
+
+def iteration(part: Part) -> Part:
+    """φ+: after a round, end, or wait and begin another."""
+    return _repeated(part, (Transition(part.states, IDLE, part.states),))
+
+
+def contiguous_iteration(part: Part) -> Part:
+    """φ⊕: after a round, end, or begin another at once."""
+    return _repeated(part, ())
+
+
+def _repeated(part: Part, waiting: tuple[Transition, ...]) -> Part:
+    between = part.states
+    going_on = [replace(t, target=between) for t in part.ending()]
+    once = [*part.transitions, *going_on]
+    again = [replace(t, source=between) for t in once if t.source == START_STATE]
+    return trimmed(between + 1, [*once, *waiting, *again])
+
+
+# --- projections --------------------------------------------------------------------------------------------------
+
+
+def project(part: Part, node: ast.Project, schema: Schema | None) -> Part:
+    """π_L and π_{X(a…)}: keep these marks, and of some only these attributes."""
+    named = {item.variable: item for item in node.kept}
+
+    def kept(t: Transition) -> Label:
+        bags = {}
+        for variable, bag in t.label.marks:
+            item = named.get(variable)
+            if item is not None and item.attributes is not None:
+                bags[variable] = [strip(mark, item.attributes, schema) for mark in bag]
+            elif item is not None or node.everything:
+                bags[variable] = list(bag)
+        return replace(t.label, marks=marks(bags))
+
+    return part.relabelled(kept)
+
+
+def strip(mark: Mark, names: tuple[str, ...], schema: Schema | None) -> Mark:
+    """The mark with only these attributes."""
+    type_column = schema.type_column if schema is not None else "type"
+    typed = mark.typed and bool({"type", type_column} & set(names))
+    if mark.fields is not None:
+        return replace(mark, fields=tuple(item for item in mark.fields if item[0] in names), typed=typed)
+    columns = sorted(names if schema is None else set(names) & set(schema.columns))
+    whole = schema is not None and set(columns) == set(schema.columns)
+    return replace(mark, fields=None if whole else tuple((name, Attr(name)) for name in columns), typed=typed)
+
+
+# --- Agg ----------------------------------------------------------------------------------------------------------
+
+
+def agg(part: Part, node: ast.Agg, origin: tuple[int, int], register: Callable[[str], str]) -> Part:
+    """Agg_{Y[b ← ⊗ X(a), …]}: a register for each attribute aggregates what is marked with X; the last transition marks Y with them."""
+    names = [register(item.attribute) for item in node.created]
+
+    def aggregated(t: Transition) -> Label:
+        assign: dict[str, Term] = {}
+        for name, item in zip(names, node.created, strict=True):
+            state: Term = Identity(item.value.function) if t.source == START_STATE else Reg(name)
+            for mark in t.label.bag(item.value.variable):
+                state = step(item.value, state, mark, t.label)
+            assign[name] = state
+        label = t.label.with_assign(assign)
+        if t.target != FINAL:
+            return label
+        fields = [
+            (item.attribute, Finish(item.value.function, Reg(name)))
+            for name, item in zip(names, node.created, strict=True)
+        ]
+        made = Mark(tuple(sorted(fields)), typed=False, origin=origin)
+        bags = {**dict(label.marks), node.variable: (*label.bag(node.variable), made)}
+        return replace(label, marks=marks(bags))
+
+    return part.relabelled(aggregated)
+
+
+def step(aggregation: ast.Aggregation, state: Term, mark: Mark, label: Label) -> Term:
+    """The state after the value of one more event; `count(x)` takes no look at it."""
+    given = Const(True) if aggregation.attribute is None else label.before(mark.attribute(aggregation.attribute))
+    return Step(aggregation.function, aggregation.ignore_nulls, state, given)
+
+
+# --- ALL, START, STRICT (paper 002) ---------------------------------------------------------------------------------
+
+
+def all_of(left: Part, right: Part, once: bool) -> Part:
+    """φ1 ALL φ2: both, each beginning and ending where it likes; the match begins with the first and ends with the last.
+
+    In a pair of states, the initial one means that a side has not begun, the final one that it has ended; meanwhile it idles.
+    """
+    out_left, out_right = by_source(left), by_source(right)
+
+    def moves(outgoing: dict[int, list[Transition]], state: int) -> list[tuple[Label, int]]:
+        found = [(t.label, t.target) for t in outgoing.get(state, ())]
+        return found + [(IDLE, state)] if state in (START_STATE, FINAL) else found
+
+    def both(state: State) -> list[tuple[Label, State]]:
+        found = []
+        for (one, p), (two, q) in product(moves(out_left, state[0]), moves(out_right, state[1])):
+            idle = (p, q) == state and p in (START_STATE, FINAL) and q in (START_STATE, FINAL)
+            if not (idle and p == q):
+                found.append((merged(one, two, once), (p, q)))
+        return found
+
+    return explored(
+        (START_STATE, START_STATE), (FINAL, FINAL), lambda state: [] if state == (FINAL, FINAL) else both(state)
+    )
+
+
+def merged(one: Label, two: Label, once: bool) -> Label:
+    """Both labels at once; with `once`, what both mark is marked once."""
+    bags = {}
+    for name in {name for label in (one, two) for name, _ in label.marks}:
+        together = (*one.bag(name), *two.bag(name))
+        bags[name] = tuple(dict.fromkeys(together)) if once else together
+    assign = tuple(sorted((*one.assign, *two.assign)))
+    return Label(assign, tuple(dict.fromkeys((*one.predicate, *two.predicate))), marks(bags))
+
+
+def start(part: Part) -> Part:
+    """START(φ): the first transition reads the first event."""
+
+    def first(t: Transition) -> Label:
+        return t.label.with_predicate(Identical(Position(), Const(1))) if t.source == START_STATE else t.label
+
+    return part.relabelled(first)
+
+
+def strict(part: Part) -> Part:
+    """STRICT(φ): whatever is marked is marked in one stretch: not yet, during it, after it."""
+    before, during, after = 0, 1, 2
+    outgoing = by_source(part)
+
+    def following(state: State) -> list[tuple[Label, State]]:
+        found = []
+        for t in outgoing.get(state[0], ()):
+            if t.label.marks and state[1] == after:
+                continue
+            phase = during if t.label.marks else before if state[1] == before else after
+            found.append((t.label, (t.target, 0 if t.target == FINAL else phase)))
+        return found
+
+    return explored((START_STATE, before), (FINAL, 0), following)

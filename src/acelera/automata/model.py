@@ -1,0 +1,208 @@
+"""ACEA: aggregation complex event automata (paper 000, section 6)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from acelera.automata.terms import (
+    Attr,
+    Const,
+    Environment,
+    Latest,
+    Position,
+    Reg,
+    Term,
+    registers_read,
+    substitute,
+    subterms,
+    unseen,
+)
+from acelera.errors import UsageError
+from acelera.language.events import STREAM, Event, made_event
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A renaming: which event a transition puts into a variable.
+
+    `fields` map the attributes of the new event to terms over the event and the registers as they are after the assignment; None
+    stands for the event as it was read, whole. The origin tells events of the stream from those that an AGG made; `typed` tells whether
+    the new event keeps the type of the one that was read.
+    """
+
+    fields: tuple[tuple[str, Term], ...] | None = None
+    typed: bool = True
+    origin: tuple[int, int] = STREAM
+
+    def attribute(self, name: str) -> Term:
+        """What an attribute of the new event is."""
+        fields = None if self.fields is None else dict(self.fields)
+        if fields is not None and name in fields:
+            return fields[name]
+        if fields is None or name == "time" or (name == "type" and self.typed):
+            return Attr(name)
+        return Position() if name == "position" else Const(None)
+
+    def terms(self) -> tuple[Term, ...]:
+        """All terms of the mark."""
+        return () if self.fields is None else tuple(term for _, term in self.fields)
+
+    def event(self, env: Environment) -> Event:
+        """⟦r⟧(ν): the new event; its time is that of the event in hand."""
+        read = env.event
+        if self.fields is None:
+            return replace(read, origin=self.origin)
+        values = {name: unseen(term, env) for name, term in self.fields}
+        return made_event(read.position, values, read.type if self.typed else None, read.time, self.origin)
+
+
+Marks = tuple[tuple[str, tuple[Mark, ...]], ...]
+"""For each variable a bag of marks, sorted; variables with an empty bag are left out."""
+
+
+def marks(bags: Mapping[str, Iterable[Mark]]) -> Marks:
+    """λ from a mapping."""
+    listed = {name: tuple(sorted(bag, key=_mark_order)) for name, bag in bags.items()}
+    return tuple((name, listed[name]) for name in sorted(listed) if listed[name])
+
+
+def _mark_order(mark: Mark) -> tuple[tuple[int, int], str]:
+    return (mark.origin, repr(mark.fields))
+
+
+@dataclass(frozen=True)
+class Label:
+    """What a transition does besides moving: (σ, P, λ).
+
+    The assignment reads the registers as they were before; predicate and marks see them as they are after it. A register that is not
+    assigned is forgotten.
+    """
+
+    assign: tuple[tuple[str, Term], ...] = ()
+    predicate: tuple[Term, ...] = ()
+    marks: Marks = ()
+
+    def bag(self, variable: str) -> tuple[Mark, ...]:
+        """λ(X)."""
+        return dict(self.marks).get(variable, ())
+
+    def before(self, term: Term) -> Term:
+        """A term over the registers as they are after the assignment, as one over what they were before it."""
+        assigned = dict(self.assign)
+        return substitute(term, lambda part: assigned[part.name] if isinstance(part, Reg) else None)
+
+    def reads_before(self) -> frozenset[str]:
+        """The registers whose former value matters."""
+        return frozenset().union(*(registers_read(term) for _, term in self.assign))
+
+    def reads_after(self) -> frozenset[str]:
+        """The registers that predicate and marks look at."""
+        marked = [term for _, bag in self.marks for mark in bag for term in mark.terms()]
+        return frozenset().union(*(registers_read(term) for term in (*self.predicate, *marked)))
+
+    def terms(self) -> tuple[Term, ...]:
+        """All terms of the label."""
+        marked = [term for _, bag in self.marks for mark in bag for term in mark.terms()]
+        return (*(term for _, term in self.assign), *self.predicate, *marked)
+
+    def with_assign(self, more: Mapping[str, Term]) -> Label:
+        """The label with further assignments."""
+        return replace(self, assign=tuple(sorted({**dict(self.assign), **more}.items())))
+
+    def with_predicate(self, *more: Term) -> Label:
+        """The label with a stronger predicate."""
+        return replace(self, predicate=tuple(dict.fromkeys((*self.predicate, *more))))
+
+
+IDLE = Label()
+"""Read an event and do nothing: forget all registers, mark nothing."""
+
+
+@dataclass(frozen=True)
+class Transition:
+    """(p, σ, P, λ, q)."""
+
+    source: int
+    label: Label
+    target: int
+
+
+@dataclass(frozen=True)
+class Acea:
+    """An automaton (Q, Δ, q0, F). States are numbers; `names` are for people.
+
+    `guards` are automata that run beside it over the same stream: a term `Latest(k)` is the newest start of a match of guard k, which may
+    itself look at guards before it. They are what UNLESS compiles to.
+    """
+
+    states: int
+    initial: int
+    finals: frozenset[int]
+    transitions: tuple[Transition, ...]
+    guards: tuple[Acea, ...] = ()
+    names: tuple[str, ...] = field(default=(), compare=False)
+
+    def __post_init__(self) -> None:
+        if not self.names:
+            object.__setattr__(self, "names", tuple(f"q{state}" for state in range(self.states)))
+        for state in (self.initial, *self.finals):
+            if not 0 <= state < self.states:
+                raise UsageError(f"state {state} is initial or final, but there are only {self.states} states")
+        self._check_transitions()
+
+    def _check_transitions(self) -> None:
+        for number, transition in enumerate(self.transitions, 1):
+            for state in (transition.source, transition.target):
+                if not 0 <= state < self.states:
+                    raise UsageError(f"transition {number}: there is no state {state}")
+        held = self.registers_held()
+        for number, transition in enumerate(self.transitions, 1):
+            label = transition.label
+            missing = label.reads_before() - held[transition.source]
+            if missing:
+                self._refuse(
+                    number, transition, f"reads the register `{min(missing)}`, which may not be set in its source"
+                )
+            missing = label.reads_after() - set(dict(label.assign))
+            if missing:
+                self._refuse(number, transition, f"looks at the register `{min(missing)}`, which it does not assign")
+
+    def _refuse(self, number: int, transition: Transition, what: str) -> None:
+        where = f"{self.names[transition.source]} → {self.names[transition.target]}"
+        raise UsageError(f"transition {number} ({where}) {what}")
+
+    def registers_held(self) -> list[frozenset[str]]:
+        """For each state the registers that are set whenever it is reached; none in the initial state."""
+        everything = frozenset(name for transition in self.transitions for name, _ in transition.label.assign)
+        held = [everything] * self.states
+        held[self.initial] = frozenset()
+        for transition in self.transitions:
+            if transition.target != self.initial:
+                held[transition.target] &= {name for name, _ in transition.label.assign}
+        return held
+
+    @property
+    def registers(self) -> list[str]:
+        """All registers."""
+        return sorted({name for transition in self.transitions for name, _ in transition.label.assign})
+
+    @property
+    def variables(self) -> list[str]:
+        """All variables that are marked."""
+        return sorted({name for transition in self.transitions for name, _ in transition.label.marks})
+
+    def uses_guards(self) -> bool:
+        """Whether some term looks at a guard."""
+        terms = (term for transition in self.transitions for term in transition.label.terms())
+        return any(isinstance(found, Latest) for term in terms for found in subterms(term))
+
+    def size(self) -> str:
+        """How large it is, in words."""
+        guards = f", {len(self.guards)} guards" if self.guards else ""
+        return f"{self.states} states, {len(self.transitions)} transitions, {len(self.registers)} registers{guards}"
+
+
+def keep(registers: Iterable[str]) -> dict[str, Term]:
+    """The assignment that keeps registers as they are."""
+    return {name: Reg(name) for name in registers}

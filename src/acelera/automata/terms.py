@@ -1,0 +1,477 @@
+"""Terms: what assignments, predicates and marks of an automaton compute from the event and the registers.
+
+The paper's expressions are constants, attributes and ⊕; here ⊕ is a step of an aggregate, and there are the few further operations that
+the conditions of the language need. A register that was never written holds UNSET.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import product
+from typing import Any
+
+from acelera.errors import AggregateError
+from acelera.language import ast
+from acelera.language.aggregates import OVERFLOW, find_aggregate
+from acelera.language.evaluation import compare, evaluate
+from acelera.language.events import Event, Value
+from acelera.language.parser import replace_attributes
+from acelera.language.printer import name as quoted
+from acelera.language.printer import print_expression
+
+
+class Unset:
+    """The value of a register before it is written."""
+
+    def __repr__(self) -> str:
+        return "UNSET"
+
+
+UNSET = Unset()
+
+
+@dataclass(frozen=True)
+class Environment:
+    """What a term is computed from: the event in hand, the registers, and the newest start of each guard's matches."""
+
+    event: Event
+    registers: Mapping[str, Value] = field(default_factory=dict)
+    latest: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Term:
+    """Something that has a value in an environment."""
+
+    def value(self, env: Environment) -> Value:
+        """The value."""
+        raise NotImplementedError
+
+    def parts(self) -> tuple[Term, ...]:
+        """The terms it is made of."""
+        return ()
+
+    def rebuilt(self, parts: tuple[Term, ...]) -> Term:
+        """The same term of other parts."""
+        return self
+
+
+@dataclass(frozen=True)
+class Const(Term):
+    """A constant."""
+
+    constant: Value
+
+    def value(self, env: Environment) -> Value:
+        """The constant."""
+        return self.constant
+
+    def __str__(self) -> str:
+        literal = self.constant is None or isinstance(self.constant, bool | int | float | str)
+        return print_expression(ast.Literal(self.constant)) if literal else repr(self.constant)
+
+
+@dataclass(frozen=True)
+class Attr(Term):
+    """An attribute of the event, or its `type` or `time`."""
+
+    name: str
+
+    def value(self, env: Environment) -> Value:
+        """The attribute's value."""
+        return env.event.value(self.name)
+
+    def __str__(self) -> str:
+        return quoted(self.name)
+
+
+@dataclass(frozen=True)
+class Position(Term):
+    """The position of the event."""
+
+    def value(self, env: Environment) -> Value:
+        """The position."""
+        return env.event.position
+
+    def __str__(self) -> str:
+        return "position"
+
+
+@dataclass(frozen=True)
+class Latest(Term):
+    """Where the newest match of a guard starts, of those that have ended by now; 0 if there is none.
+
+    This is all that UNLESS needs: φ from s to e has a ψ inside if and only if the newest start of a ψ that ended by e is at s or later.
+    """
+
+    guard: int
+
+    def value(self, env: Environment) -> Value:
+        """The position of that start."""
+        return env.latest[self.guard]
+
+    def __str__(self) -> str:
+        return f"latest start of guard {self.guard + 1}"
+
+
+@dataclass(frozen=True)
+class Reg(Term):
+    """A register."""
+
+    name: str
+
+    def value(self, env: Environment) -> Value:
+        """What it holds."""
+        return env.registers.get(self.name, UNSET)
+
+    def __str__(self) -> str:
+        return quoted(self.name)
+
+
+@dataclass(frozen=True)
+class Sql(Term):
+    """An SQL expression, each attribute of which stands for a term."""
+
+    expression: ast.Expression
+    leaves: tuple[tuple[tuple[str | None, str], Term], ...]
+
+    def value(self, env: Environment) -> Value:
+        """The value of the expression."""
+        bound = dict(self.leaves)
+
+        def lookup(node: ast.Attribute) -> Value:
+            return seen(bound[(node.variable, node.name)], env)
+
+        return evaluate(self.expression, lookup)
+
+    def parts(self) -> tuple[Term, ...]:
+        """The terms that attributes stand for."""
+        return tuple(term for _, term in self.leaves)
+
+    def rebuilt(self, parts: tuple[Term, ...]) -> Term:
+        """The same expression over other terms."""
+        return Sql(self.expression, tuple((key, part) for (key, _), part in zip(self.leaves, parts, strict=True)))
+
+    def __str__(self) -> str:
+        bound = dict(self.leaves)
+
+        def shown(node: ast.Attribute) -> ast.Expression:
+            term = bound[(node.variable, node.name)]
+            return ast.Attribute(None, term.name if isinstance(term, Attr | Reg) else str(term))
+
+        return print_expression(replace_attributes(self.expression, shown))
+
+
+@dataclass(frozen=True)
+class Identical(Term):
+    """Whether two values are the same, NULL being the same as NULL: how complex events are compared."""
+
+    left: Term
+    right: Term
+
+    def value(self, env: Environment) -> Value:
+        """TRUE or FALSE."""
+        one, two = self.left.value(env), self.right.value(env)
+        return one is two or bool(one == two)
+
+    def parts(self) -> tuple[Term, ...]:
+        """Both sides."""
+        return (self.left, self.right)
+
+    def rebuilt(self, parts: tuple[Term, ...]) -> Term:
+        """Another pair."""
+        return Identical(*parts)
+
+    def __str__(self) -> str:
+        return f"{self.left} is {self.right}"
+
+
+@dataclass(frozen=True)
+class Later(Term):
+    """Whether a position comes after another."""
+
+    left: Term
+    right: Term
+
+    def value(self, env: Environment) -> Value:
+        """TRUE or FALSE."""
+        return bool(self.left.value(env) > self.right.value(env))
+
+    def parts(self) -> tuple[Term, ...]:
+        """Both sides."""
+        return (self.left, self.right)
+
+    def rebuilt(self, parts: tuple[Term, ...]) -> Term:
+        """Another pair."""
+        return Later(*parts)
+
+    def __str__(self) -> str:
+        return f"{self.left} > {self.right}"
+
+
+# --- aggregates ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Identity(Term):
+    """The neutral element of an aggregate: its state before any value."""
+
+    function: str
+
+    def value(self, env: Environment) -> Value:
+        """The state."""
+        return _aggregate(self.function).identity
+
+    def __str__(self) -> str:
+        return f"{self.function}()"
+
+
+@dataclass(frozen=True)
+class Step(Term):
+    """state ⊕ value: one more value is aggregated."""
+
+    function: str
+    ignore_nulls: bool
+    state: Term
+    given: Term
+
+    def value(self, env: Environment) -> Value:
+        """The state after the value."""
+        state, given = self.state.value(env), unseen(self.given, env)
+        return _aggregate(self.function).step(state, env.event.position, given, self.ignore_nulls)
+
+    def parts(self) -> tuple[Term, ...]:
+        """State and value."""
+        return (self.state, self.given)
+
+    def rebuilt(self, parts: tuple[Term, ...]) -> Term:
+        """The step from another state."""
+        return Step(self.function, self.ignore_nulls, *parts)
+
+    def __str__(self) -> str:
+        return f"{self.function}({self.state}, {self.given})"
+
+
+@dataclass(frozen=True)
+class Finish(Term):
+    """The value of an aggregate, from its state."""
+
+    function: str
+    state: Term
+
+    def value(self, env: Environment) -> Value:
+        """The aggregate's value."""
+        return _aggregate(self.function).value(self.state.value(env))
+
+    def parts(self) -> tuple[Term, ...]:
+        """The state."""
+        return (self.state,)
+
+    def rebuilt(self, parts: tuple[Term, ...]) -> Term:
+        """That of another state."""
+        return Finish(self.function, *parts)
+
+    def __str__(self) -> str:
+        return str(self.state)
+
+
+def _aggregate(name: str) -> Any:
+    function = find_aggregate(name)
+    assert function is not None, f"the aggregate function {name} was there when the automaton was built"
+    return function
+
+
+def seen(term: Term, env: Environment) -> Value:
+    """The value, which is looked at: an aggregate that overflowed is an error."""
+    found = term.value(env)
+    if found is OVERFLOW:
+        raise AggregateError(
+            f"integer overflow: an aggregate of a match that ends at position {env.event.position} does not fit into its "
+            "type; aggregate floats instead, or fewer events"
+        )
+    return found
+
+
+def unseen(term: Term, env: Environment) -> Value:
+    """The value, which is passed on without a look at it."""
+    return env.event.raw(term.name) if isinstance(term, Attr) else term.value(env)
+
+
+# --- what conditions over several events need ---------------------------------------------------------------------
+
+_SUMMARIES: dict[str, Callable[[Value, Value], bool]] = {
+    "max": lambda one, two: compare(">=", one, two) is True,
+    "min": lambda one, two: compare("<=", one, two) is True,
+    "common": lambda one, two: compare("=", one, two) is True,
+}
+
+
+@dataclass(frozen=True)
+class Summary(Term):
+    """The largest, smallest or common value of a state and of new values; NULL if a value is NULL, or none is common.
+
+    NULL stays NULL, so that every comparison with it fails from then on.
+    """
+
+    kind: str
+    state: Term
+    given: tuple[Term, ...]
+
+    def value(self, env: Environment) -> Value:
+        """The summary."""
+        state = self.state.value(env)
+        keeps = _SUMMARIES[self.kind]
+        for term in self.given:
+            new = seen(term, env)
+            if state is None or compare("=", new, new) is not True:
+                return None
+            if state is UNSET or keeps(new, state):
+                state = new
+            elif self.kind == "common":
+                return None
+        return state
+
+    def parts(self) -> tuple[Term, ...]:
+        """State and values."""
+        return (self.state, *self.given)
+
+    def rebuilt(self, parts: tuple[Term, ...]) -> Term:
+        """That of another state."""
+        return Summary(self.kind, parts[0], parts[1:])
+
+    def __str__(self) -> str:
+        return f"{self.kind}({', '.join(str(part) for part in self.parts())})"
+
+
+@dataclass(frozen=True)
+class Compared(Term):
+    """Whether two summaries compare so; TRUE as long as one of them is UNSET."""
+
+    operator: str
+    left: Term
+    right: Term
+
+    def value(self, env: Environment) -> Value:
+        """TRUE, or not."""
+        one, two = seen(self.left, env), seen(self.right, env)
+        return True if one is UNSET or two is UNSET else compare(self.operator, one, two)
+
+    def parts(self) -> tuple[Term, ...]:
+        """Both sides."""
+        return (self.left, self.right)
+
+    def rebuilt(self, parts: tuple[Term, ...]) -> Term:
+        """Another pair."""
+        return Compared(self.operator, *parts)
+
+    def __str__(self) -> str:
+        return f"{self.left} {self.operator} {self.right}"
+
+
+@dataclass(frozen=True)
+class Known(Term):
+    """Whether a summary is not NULL: no value was NULL, and all were equal if they had to be."""
+
+    state: Term
+
+    def value(self, env: Environment) -> Value:
+        """TRUE or FALSE."""
+        return self.state.value(env) is not None
+
+    def parts(self) -> tuple[Term, ...]:
+        """The summary."""
+        return (self.state,)
+
+    def rebuilt(self, parts: tuple[Term, ...]) -> Term:
+        """That of another state."""
+        return Known(*parts)
+
+    def __str__(self) -> str:
+        return f"{self.state} is one value"
+
+
+@dataclass(frozen=True)
+class Collected(Term):
+    """A set of tuples with new ones added: what a variable's events have in the attributes that a condition speaks of."""
+
+    state: Term
+    width: int
+    given: tuple[Term, ...]  # width terms for each new tuple
+
+    def value(self, env: Environment) -> Value:
+        """The set."""
+        state = self.state.value(env)
+        values = [seen(term, env) for term in self.given]
+        new = {tuple(values[i : i + self.width]) for i in range(0, len(values), self.width)}
+        return (frozenset() if state is UNSET else state) | new
+
+    def parts(self) -> tuple[Term, ...]:
+        """State and values."""
+        return (self.state, *self.given)
+
+    def rebuilt(self, parts: tuple[Term, ...]) -> Term:
+        """That of another state."""
+        return Collected(parts[0], self.width, parts[1:])
+
+    def __str__(self) -> str:
+        return f"{self.state} + {{{', '.join(str(term) for term in self.given)}}}"
+
+
+@dataclass(frozen=True)
+class ForAll(Term):
+    """Whether a predicate holds for all combinations of tuples from several sets."""
+
+    predicate: ast.Expression
+    attributes: tuple[tuple[tuple[str | None, str], ...], ...]  # for each set, what its tuples hold
+    sets: tuple[Term, ...]
+
+    def value(self, env: Environment) -> Value:
+        """TRUE or FALSE."""
+        held = [term.value(env) for term in self.sets]
+        if any(each is UNSET for each in held):
+            return True
+        for combination in product(*held):
+            bound: dict[tuple[str | None, str], Value] = {}
+            for keys, values in zip(self.attributes, combination, strict=True):
+                bound.update(zip(keys, values, strict=True))
+            if evaluate(self.predicate, lambda node, b=bound: b[(node.variable, node.name)]) is not True:  # type: ignore[misc]
+                return False
+        return True
+
+    def parts(self) -> tuple[Term, ...]:
+        """The sets."""
+        return self.sets
+
+    def rebuilt(self, parts: tuple[Term, ...]) -> Term:
+        """The same over other sets."""
+        return ForAll(self.predicate, self.attributes, parts)
+
+    def __str__(self) -> str:
+        return f"all {print_expression(self.predicate)}"
+
+
+# --- walking terms ------------------------------------------------------------------------------------------------
+
+
+def subterms(term: Term) -> Iterator[Term]:
+    """The term and all below it."""
+    todo = [term]
+    while todo:
+        found = todo.pop()
+        yield found
+        todo.extend(found.parts())
+
+
+def registers_read(term: Term) -> frozenset[str]:
+    """The registers that a term reads."""
+    return frozenset(found.name for found in subterms(term) if isinstance(found, Reg))
+
+
+def substitute(term: Term, change: Callable[[Term], Term | None]) -> Term:
+    """The term with parts replaced by what `change` makes of them; None leaves a part as it is."""
+    changed = change(term)
+    if changed is not None:
+        return changed
+    parts = term.parts()
+    return term.rebuilt(tuple(substitute(part, change) for part in parts)) if parts else term
