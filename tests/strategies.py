@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from acelera.language import ast
 from acelera.language.aggregates import find_aggregate
 from acelera.language.checker import BagUnion, _Checker
+from acelera.language.expressions import MULTISET_PREDICATES
 from acelera.language.parser import negate, predicate_condition
 from acelera.language.schema import Schema, schema_of
 from acelera.language.types import NUMBERS, ORDERED, Kind
@@ -68,15 +69,15 @@ def expressions(attributes: st.SearchStrategy[ast.Expression]) -> st.SearchStrat
             st.builds(ast.In, inner, listed, st.booleans()),
             st.builds(ast.Between, inner, inner, inner, st.booleans()),
             st.builds(ast.Like, inner, st.text(max_size=4), st.booleans()),
-            st.builds(ast.Call, NAMES.map(str.lower).filter(_not_multiset), listed),
+            st.builds(ast.Call, NAMES.map(str.lower).filter(_is_scalar), listed),
             st.builds(ast.Cast, inner, NAMES.map(str.lower)),
         )
 
     return st.recursive(st.one_of(LITERALS, TIMES, attributes), larger, max_leaves=8)
 
 
-def _not_multiset(name: str) -> bool:
-    return name not in ("same", "increasing", "decreasing")
+def _is_scalar(name: str) -> bool:
+    return name not in MULTISET_PREDICATES and find_aggregate(name) is None
 
 
 BARE = st.builds(ast.Attribute, st.none(), NAMES)

@@ -69,6 +69,7 @@ def test_check_from_standard_input() -> None:
 def test_check_refuses(query: str, tmp_path: Path, described: object, options: list[str], says: str) -> None:
     result = run("check", query, "--schema", schema(tmp_path, described), *options)
     assert result.exit_code == 1
+    assert result.stdout == ""
     assert says in result.stderr
     assert "Traceback" not in result.stderr
 
@@ -100,6 +101,13 @@ def test_demo() -> None:
         "7 matches:",
         "8 matches:",
     ]
+
+
+def test_the_example_of_check() -> None:
+    folder = Path(__file__).parents[1] / "examples"
+    result = run("check", folder / "rise.acel", "--schema", folder / "stocks.json", "--order-by", "ts")
+    assert result.exit_code == 0
+    assert "prices      list<item: double>" in result.output
 
 
 @pytest.mark.parametrize("command", ["check", "demo"])

@@ -44,7 +44,7 @@ def test_all_mistakes_are_listed() -> None:
         ac.query("SELECT y MATCH A FILTER x.v = 1 AGG m[s <- total(A.v)]")
     assert [problem.message for problem in caught.value.problems] == [
         "the formula to the left never binds `x`",
-        "there is no aggregate function `total`",
+        "there is no aggregate function `total`; did you mean `sum`?",
         "the formula never binds `y`",
     ]
 

@@ -1,5 +1,7 @@
 """The query in hand: options, order, partitions, aggregates of one's own."""
 
+import warnings
+
 import pyarrow as pa
 import pytest
 
@@ -67,6 +69,15 @@ def test_ties() -> None:
         ac.query("MATCH A").run(timed, order_by="ts")
 
 
+def test_a_misspelt_type_is_warned_of() -> None:
+    rows = [{"type": "view"}, {"type": "pay"}]
+    with pytest.warns(ac.AceleraWarning, match="no row is of type `pya`; did you mean `pay`"):
+        assert ac.query("MATCH view ; pya").run(rows).num_rows == 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert ac.query("MATCH view UNLESS error").run(rows).num_rows == 1
+
+
 @pytest.mark.parametrize("missing", [None, float("nan")])
 def test_rows_without_a_place_in_the_order(missing: float | None) -> None:
     table = pa.table({"type": ["A", "A"], "t": pa.array([1.0, missing])})
@@ -80,6 +91,9 @@ def test_rows_without_a_place_in_the_order(missing: float | None) -> None:
         ({"method": "magic"}, "method='magic'"),
         ({"ties": "drop"}, "ties='drop'"),
         ({"order_by": "no"}, "no column `no`"),
+        ({"order_by": 5}, "order_by=5"),
+        ({"order_by": "ts,v"}, "pass a list of columns"),
+        ({"order_by": "ts DESC"}, "all ascending"),
     ],
 )
 def test_options_that_are_refused(options: dict[str, str], says: str) -> None:
@@ -115,6 +129,7 @@ def test_aggregates_of_ones_own() -> None:
     [
         ("sum", {}, "built-in"),
         ("a b", {}, "cannot be the name"),
+        (3, {}, "cannot be the name"),
         ("fine", {"lift": 5}, "lift must be a function"),
         ("fine", {"returns": "nonsense"}, "not a type"),
     ],

@@ -11,6 +11,8 @@ import pytest
 
 import acelera as ac
 
+UTC = datetime.timezone.utc
+MOMENT = datetime.datetime(2024, 1, 31, 10, 0, 0, 123000)
 ROWS = [{"type": "A", "v": 1}, {"type": "B", "v": 2}]
 QUERY = ac.query("SELECT A.v AS a, B.v AS b MATCH A ; B")
 
@@ -40,7 +42,11 @@ def test_inputs(table: object) -> None:
         ([1, 2], "row 1 is int"),
         ([{"type": "A", "v": 1}, {"type": "B", "v": "x"}], "values of `v` are not of one type"),
         ([{"type": "A", 5: 1}], "named by strings"),
-        ([], "no column `type`"),
+        ([], "an empty list has no columns"),
+        (pd.Series([1]), "cannot read events from Series"),
+        (pd.DataFrame([[1, 2]], columns=["type", "type"]), "cannot be read as an Arrow table"),
+        (pd.DataFrame({"type": ["A"], "v": [object()]}), "cannot be read as an Arrow table"),
+        ([{"t": MOMENT}, {"t": MOMENT.replace(tzinfo=UTC)}], "time zone"),
     ],
 )
 def test_inputs_that_are_refused(table: object, says: str) -> None:
@@ -55,10 +61,6 @@ def test_attributes_that_some_dicts_do_not_have_are_null() -> None:
         {"ANY_v": 2, "ANY_w": None},
         {"ANY_v": None, "ANY_w": 3},
     ]
-
-
-UTC = datetime.timezone.utc
-MOMENT = datetime.datetime(2024, 1, 31, 10, 0, 0, 123000)
 
 
 @pytest.mark.parametrize(

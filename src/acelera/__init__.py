@@ -9,6 +9,7 @@
 
 from acelera.errors import (
     AceleraError,
+    AceleraWarning,
     AggregateError,
     DataError,
     QueryCheckError,
@@ -26,6 +27,7 @@ __version__ = "0.1.0"
 __all__ = [
     "A",
     "AceleraError",
+    "AceleraWarning",
     "AggregateError",
     "DataError",
     "E",

@@ -64,10 +64,7 @@ def check(file: Any, schema_file: Path | None, order_by: str | None, type_column
         text = file.read()
     except UnicodeDecodeError as error:
         raise AceleraError(f"{name} is not a text in UTF-8: {error}") from None
-    checked = query(text)
-    click.echo(f"{name}: ok")
-    click.echo(f"\n{checked}\n")
-    _echo_pairs("variables", checked.variables)
+    checked, result = query(text), None
     if schema_file is not None:
         result = checked.check(
             _read_schema(schema_file),
@@ -75,6 +72,9 @@ def check(file: Any, schema_file: Path | None, order_by: str | None, type_column
             type_column=type_column,
             event_type=event_type,
         )
+    click.echo(f"{name}: ok\n\n{checked}\n")
+    _echo_pairs("variables", checked.variables)
+    if result is not None:
         _echo_pairs("result", {column.name: str(column.type) for column in result})
 
 
@@ -105,7 +105,7 @@ def _read_schema(path: Path) -> object:
 
 @main.command()
 def demo() -> None:
-    """Find stocks that rise after a drop, in a small table that comes with the package.
+    """Run three queries over a small table of stock ticks that comes with the package.
 
     \b
     Example:

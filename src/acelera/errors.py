@@ -32,6 +32,10 @@ class AceleraError(Exception):
     """The base of all errors that acelera raises on purpose."""
 
 
+class AceleraWarning(UserWarning):
+    """Something that is most likely not what was meant."""
+
+
 class UsageError(AceleraError):
     """An argument or an option that makes no sense."""
 

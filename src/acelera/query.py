@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import get_args
 
@@ -10,7 +11,7 @@ import pyarrow as pa
 from acelera import semantics
 from acelera.automata.compilation import compile_formula
 from acelera.automata.interpreter import accepted
-from acelera.errors import UsageError
+from acelera.errors import AceleraWarning, UsageError, nearest
 from acelera.language import ast
 from acelera.language.builder import FormulaBuilder
 from acelera.language.checker import BagUnion, Checked, check
@@ -105,6 +106,7 @@ class Query:
         arrow = to_arrow(table)
         checked = self._check(self._schema(arrow.schema, order_by, type_column, event_type))
         assert checked.schema is not None
+        _warn_of_misspelt_types(self.ast.formula, arrow, checked.schema)
         rows = semantics.evaluate(checked, to_rows(arrow, checked.schema), ties, _matches(checked, method))
         return to_table(rows, checked.result_schema)
 
@@ -123,6 +125,8 @@ class Query:
         if event_type is None and self.ast.stream is not None and isinstance(described, pa.Schema):
             event_type = None if type_column in columns else self.ast.stream
         schema = schema_of(described, type_column=type_column, event_type=event_type)
+        if order_by is not None and not isinstance(order_by, str | list | tuple):
+            raise UsageError(f"order_by={order_by!r} is not a column or a list of columns")
         return schema.ordered_by(order_by if isinstance(order_by, str) else tuple(order_by or ()))
 
     def __str__(self) -> str:
@@ -166,6 +170,18 @@ def query(source: str | FormulaBuilder | ast.Query, *, bag_union: BagUnion = "on
         raise UsageError(f"a query is made of a text or of a formula built with E(…), not of {type(source).__name__}")
     text = print_query(source)  # so that mistakes in built queries have a place, too
     return Query(parse_query(text), text, bag_union)
+
+
+def _warn_of_misspelt_types(formula: ast.Formula, table: pa.Table, schema: Schema) -> None:
+    """A type that no row has, but that is near to one that rows have, is most likely a slip."""
+    if schema.type_column is None:
+        return
+    present = {value for value in table.column(schema.type_column).unique().to_pylist() if value is not None}
+    asked = {node.name for node in ast.walk(formula) if isinstance(node, ast.EventType | ast.Next)}
+    for name in sorted(asked - present):
+        near = nearest(name, sorted(present - asked))
+        if near is not None:
+            warnings.warn(f"no row is of type `{name}`; did you mean `{near}`?", AceleraWarning, stacklevel=3)
 
 
 def _matches(checked: Checked, method: str) -> semantics.Matches:

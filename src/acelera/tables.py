@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -38,10 +39,12 @@ def to_arrow(table: object) -> pa.Table:
         return table.read_all()
     if isinstance(table, Sequence) and not isinstance(table, str | bytes):
         return _from_dicts(table)
-    if hasattr(table, "__arrow_c_stream__"):
-        return _without_index(pa.table(table))
-    if type(table).__module__.startswith("pandas."):
-        return _without_index(pa.Table.from_pandas(table))
+    pandas = type(table).__module__.startswith("pandas.") and hasattr(table, "columns")
+    if pandas or (hasattr(table, "__arrow_c_stream__") and hasattr(table, "columns")):
+        try:
+            return _without_index(pa.Table.from_pandas(table) if pandas else pa.table(table))
+        except (pa.ArrowException, ValueError, TypeError) as error:
+            raise DataError(f"the data frame cannot be read as an Arrow table: {error}") from None
     raise UsageError(
         f"cannot read events from {type(table).__name__}; give a pyarrow table, a pandas or polars data frame, "
         "or a list of dicts"
@@ -54,6 +57,8 @@ def _without_index(table: pa.Table) -> pa.Table:
 
 
 def _from_dicts(rows: Sequence[Any]) -> pa.Table:
+    if not rows:
+        raise UsageError("an empty list has no columns; give an empty table that has them")
     names: dict[str, None] = {}
     for number, row in enumerate(rows, 1):
         if not isinstance(row, Mapping):
@@ -63,8 +68,12 @@ def _from_dicts(rows: Sequence[Any]) -> pa.Table:
     for name in names:
         if not isinstance(name, str):
             raise UsageError(f"{name!r} is not a name; attributes are named by strings")
+        values = [row.get(name) for row in rows]
+        moments = {value.tzinfo is None for value in values if isinstance(value, datetime.datetime)}
+        if len(moments) > 1:
+            raise DataError(f"some values of `{name}` have a time zone and some have none; give all of them one")
         try:
-            columns[name] = pa.array([row.get(name) for row in rows])
+            columns[name] = pa.array(values)
         except (pa.ArrowException, OverflowError) as error:
             raise DataError(f"the values of `{name}` are not of one type that Arrow knows: {error}") from None
     return pa.table(columns)

@@ -6,7 +6,6 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import SCHEMA, formulas, streams
 
 import acelera as ac
 from acelera.automata.compilation import compile_formula
@@ -17,6 +16,7 @@ from acelera.language.events import Event
 from acelera.semantics.formulas import Stream, denotation
 from acelera.semantics.queries import partitions
 from acelera.tables import to_rows
+from strategies import SCHEMA, formulas, streams
 
 COSTLY = (ast.Iteration, ast.ContiguousIteration, ast.All)
 

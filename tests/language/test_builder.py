@@ -138,6 +138,8 @@ def test_conditions_built_and_written_are_equal(condition: ast.Condition) -> Non
         (V("a").t > datetime.datetime(2024, 1, 31, 10), "a.t > TIMESTAMP '2024-01-31 10:00:00'"),
         (V("a").d > datetime.date(2024, 1, 31), "a.d > DATE '2024-01-31'"),
         (V("b").time - V("a").time < datetime.timedelta(minutes=1), "b.time - a.time < INTERVAL 60000 MILLISECONDS"),
+        (V("a").v.isin([1, 2]), "a.v IN (1, 2)"),
+        (V("a b").each("v > 5 OR u > 5"), "`a b`[v > 5 OR u > 5]"),
         (V("a").same("x", "y") & V("a").increasing("v"), "a[same(x, y)] AND a[increasing(v)]"),
     ],
 )
@@ -160,7 +162,7 @@ def test_a_whole_query() -> None:
         E("A")
         .as_("x")
         .plus()
-        .query("x", "max(x.v IGNORE NULLS) AS hi", stream="s", partition_by=["k"], within=(3, "events"))
+        .query("x", "max(x.v IGNORE NULLS) AS hi", stream="s", partition_by=["k"], within="3 events")
     )
     assert ac.query(built) == ac.query(
         "SELECT x, max(x.v IGNORE NULLS) AS hi FROM s MATCH (A AS x)+ PARTITION BY k WITHIN 3 EVENTS"
@@ -181,6 +183,9 @@ def test_a_whole_query() -> None:
         (lambda: E("A").filter(V("A").v == float("nan")), "cannot be written"),
         (lambda: ~V("a").same("v"), "negate inside"),
         (lambda: ac.query(5), "made of a text"),
+        (lambda: E(3), "not a name"),
+        (lambda: E("A").as_(None), "not a name"),
+        (lambda: V("A").v.isin(), "at least one item"),
         (lambda: ac.query(E("A").filter(V("B").v > 1)), "never binds `B`"),
         (lambda: E("A").query(within=(5, "parsecs")), "is not a unit"),
         (lambda: ac.query("MATCH A", bag_union="twice"), "bag_union"),

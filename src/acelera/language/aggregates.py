@@ -132,9 +132,9 @@ def aggregate(
     >>> q.run(rows).column("longest_A_word").to_pylist()
     [2, 5, 5]
     """
-    key = name.lower()
-    if not name.isidentifier():
+    if not isinstance(name, str) or not name.isidentifier():
         raise UsageError(f"{name!r} cannot be the name of an aggregate function; use letters, digits and _")
+    key = name.lower()
     if key in _registry and not _registry[key].user_defined:
         raise UsageError(f"`{key}` is a built-in aggregate function; choose another name")
     for role, function in (("lift", lift), ("combine", combine), ("finish", finish)):

@@ -10,6 +10,8 @@ from typing import Any, Literal
 from acelera.errors import UsageError
 from acelera.language import ast
 from acelera.language.parser import negate, parse_condition, parse_query, to_condition
+from acelera.language.printer import name as printed_name
+from acelera.language.printer import print_condition, print_expression, print_formula
 
 # --- expressions and conditions -----------------------------------------------------------------------------------
 
@@ -19,6 +21,9 @@ class ExpressionBuilder:
 
     def __init__(self, node: ast.Expression) -> None:
         self.node = node
+
+    def __repr__(self) -> str:
+        return f"<expression {print_expression(self.node)}>"
 
     def _binary(self, operator: str, other: object, swapped: bool = False) -> ExpressionBuilder:
         left, right = self.node, expression(other)
@@ -94,12 +99,12 @@ class ExpressionBuilder:
         return ExpressionBuilder(ast.IsNull(self.node, True))
 
     def isin(self, *items: object) -> ExpressionBuilder:
-        """`self IN (…)`."""
-        return ExpressionBuilder(ast.In(self.node, tuple(expression(item) for item in items)))
+        """`self IN (…)`; the items may also be given as one list."""
+        return ExpressionBuilder(ast.In(self.node, _items(items)))
 
     def not_in(self, *items: object) -> ExpressionBuilder:
         """`self NOT IN (…)`."""
-        return ExpressionBuilder(ast.In(self.node, tuple(expression(item) for item in items), True))
+        return ExpressionBuilder(ast.In(self.node, _items(items), True))
 
     def between(self, low: object, high: object) -> ExpressionBuilder:
         """`self BETWEEN low AND high`."""
@@ -130,6 +135,9 @@ class ConditionBuilder:
 
     def __init__(self, node: ast.Condition) -> None:
         self.node = node
+
+    def __repr__(self) -> str:
+        return f"<condition {print_condition(self.node)}>"
 
     def __and__(self, other: object) -> ConditionBuilder:
         return ConditionBuilder(ast.Both(self.node, condition(other)))
@@ -177,8 +185,10 @@ class V:
             raise AttributeError(attribute)
         return self[attribute]
 
-    def each(self, predicate: ExpressionBuilder) -> ConditionBuilder:
-        """`x[P]`: every event satisfies P, which speaks of attributes as `A("price")`."""
+    def each(self, predicate: ExpressionBuilder | str) -> ConditionBuilder:
+        """`x[P]`: every event satisfies P, a text or built of attributes, `A("price")`."""
+        if isinstance(predicate, str):
+            return ConditionBuilder(parse_condition(f"{printed_name(self._name)}[{predicate}]"))
         return ConditionBuilder(ast.Each(self._name, expression(predicate)))
 
     def same(self, *attributes: str) -> ConditionBuilder:
@@ -192,6 +202,14 @@ class V:
     def decreasing(self, attribute: str) -> ConditionBuilder:
         """`x[decreasing(a)]`."""
         return ConditionBuilder(ast.Decreasing(self._name, attribute))
+
+
+def _items(items: Sequence[object]) -> tuple[ast.Expression, ...]:
+    if len(items) == 1 and isinstance(items[0], list | tuple | set):
+        items = list(items[0])
+    if not items:
+        raise UsageError("IN needs at least one item")
+    return tuple(expression(item) for item in items)
 
 
 def expression(value: object) -> ast.Expression:
@@ -236,9 +254,12 @@ class FormulaBuilder:
     def __init__(self, node: ast.Formula) -> None:
         self.node = node
 
+    def __repr__(self) -> str:
+        return f"<formula {print_formula(self.node)}>"
+
     def as_(self, variable: str) -> FormulaBuilder:
         """`φ AS x`."""
-        return FormulaBuilder(ast.As(self.node, variable))
+        return FormulaBuilder(ast.As(self.node, _checked_name(variable)))
 
     def filter(self, *conditions: object) -> FormulaBuilder:
         """`φ FILTER c`; a condition is a text or is built with V. Several are joined with AND."""
@@ -302,7 +323,7 @@ class FormulaBuilder:
         *select: str,
         stream: str | None = None,
         partition_by: str | Sequence[str] = (),
-        within: tuple[int, str] | None = None,
+        within: str | tuple[int, str] | None = None,
     ) -> ast.Query:
         """A whole query of this formula; items of SELECT are written as in the text.
 
@@ -315,7 +336,8 @@ class FormulaBuilder:
         """
         keys = (partition_by,) if isinstance(partition_by, str) else tuple(partition_by)
         items = parse_query(f"SELECT {', '.join(select)} MATCH x").select if select else (ast.Star(),)
-        window = None if within is None else parse_query(f"MATCH x WITHIN {within[0]} {within[1]}").within
+        described = within if isinstance(within, str) or within is None else f"{within[0]} {within[1]}"
+        window = None if described is None else parse_query(f"MATCH x WITHIN {described}").within
         return ast.Query(self.node, items, stream, tuple(ast.Key(key) for key in keys), window)
 
 
@@ -330,7 +352,7 @@ class Events:
 
     def __call__(self, event_type: str) -> FormulaBuilder:
         """`R`: one event of this type."""
-        return FormulaBuilder(ast.EventType(event_type))
+        return FormulaBuilder(ast.EventType(_checked_name(event_type)))
 
     def any(self) -> FormulaBuilder:
         """`ANY`: one event of any type."""
@@ -338,7 +360,7 @@ class Events:
 
     def next(self, event_type: str) -> FormulaBuilder:
         """`NEXT(R)`: the first R from here on."""
-        return FormulaBuilder(ast.Next(event_type))
+        return FormulaBuilder(ast.Next(_checked_name(event_type)))
 
     def start(self, formula: FormulaBuilder) -> FormulaBuilder:
         """`START(φ)`."""
@@ -350,6 +372,12 @@ class Events:
 
 
 E = Events()
+
+
+def _checked_name(value: object) -> str:
+    if not isinstance(value, str) or not value:
+        raise UsageError(f"{value!r} is not a name; event types and variables are named by strings")
+    return value
 
 
 def _formula(value: object) -> ast.Formula:

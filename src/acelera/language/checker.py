@@ -224,6 +224,8 @@ class _Checker:
         if name not in bindings.variables:
             near = did_you_mean(name, bindings.bound())
             hint = f"variables there: {', '.join(bindings.bound()) or 'none'}"
+            if not to_the_left:
+                hint += f"; an attribute is written with its variable, as in x.{name}"
             if name in self.elsewhere:
                 hint = f"`{name}` is bound elsewhere; FILTER, AGG and PROJECT see what is left of them in their bracket"
             self.wrong(f"the formula{' to the left' if to_the_left else ''} never binds `{name}`{near}", span, hint)
@@ -254,7 +256,9 @@ class _Checker:
         if self.schema is None:
             return UNKNOWN
         if self.schema.time is None:
-            self.wrong(f"{what} needs a stream with time", span, "let order_by begin with a timestamp column")
+            first = self.schema.order_by[0] if self.schema.order_by else None
+            found = f", but `{first}` is of type {self.schema.columns[first]}" if first else ""
+            self.wrong(f"{what} needs a stream with time", span, f"order_by must begin with a timestamp column{found}")
             return UNKNOWN
         return self.schema.time
 
@@ -263,7 +267,8 @@ class _Checker:
         function = find_aggregate(node.function)
         if function is None:
             known = aggregate_names()
-            near = did_you_mean(node.function, known)
+            synonym = _SYNONYMS.get(node.function)
+            near = f"; did you mean `{synonym}`?" if synonym else did_you_mean(node.function, known)
             self.wrong(
                 f"there is no aggregate function `{node.function}`{near}",
                 node.span,
@@ -271,7 +276,7 @@ class _Checker:
             )
             return UNKNOWN
         if node.attribute is None:
-            if node.function != "count":
+            if node.function != "count" and node.variable in bindings.variables:
                 self.wrong(
                     f"`{node.function}` needs an attribute",
                     node.span,
@@ -341,7 +346,9 @@ class _Checker:
         for item in query.select:
             fresh = self.star(query, bindings) if isinstance(item, ast.Star) else [self.item(item, query, bindings)]
             for column in fresh:
-                if any(column.name == other.name for other in columns):
+                if any(column.name == other.name for other in columns) and (
+                    self.schema or not isinstance(item, ast.Star)
+                ):
                     self.wrong(
                         f"two columns of the result are called `{column.name}`",
                         item.span,
@@ -373,8 +380,13 @@ class _Checker:
                 kind = None if self.schema is None else found.arrow
                 return Column(alias or bound, item, True, kind)
             case ast.SelectVariable(variable, alias):
-                is_key = any(variable == key.name for key in query.partition_by)
-                if is_key and variable not in bindings.variables:
+                if any(variable == key.name for key in query.partition_by):
+                    if variable in bindings.variables:
+                        self.wrong(
+                            f"`{variable}` is a variable and an attribute of PARTITION BY",
+                            item.span,
+                            "rename the variable",
+                        )
                     return self.key(variable, alias or variable)
                 held = self.variable(variable, bindings, item.span, to_the_left=False)
                 single = held.bounds == ONE
@@ -419,6 +431,9 @@ def struct_fields(schema: Schema, held: Variable) -> list[str]:
     """The fields of an event struct. The column that gives the time is not repeated after `time`."""
     first, hidden = ("time", schema.order_by[0]) if schema.time is not None else ("position", "position")
     return [first, *(name for name in held.attributes if name not in (first, hidden))]
+
+
+_SYNONYMS = {"average": "avg", "mean": "avg", "total": "sum", "std": "stddev", "var": "variance", "any": "bool_or"}
 
 
 def _listed(kind: pa.DataType | None, single: bool) -> pa.DataType | None:

@@ -30,6 +30,8 @@ from acelera.language.types import (
 Report = Callable[[Problem], None]
 Lookup = Callable[[ast.Attribute], Type]
 
+MULTISET_PREDICATES = ("same", "increasing", "decreasing")
+
 _COMPARISONS = ("=", "<>", "<", "<=", ">", ">=")
 
 
@@ -171,6 +173,8 @@ class _Checker:
                 self._boolean(side, given, operator)
             return BOOL
         if operator in _COMPARISONS:
+            if any(isinstance(side, ast.Literal) and side.value is None for side in sides):
+                self.wrong("nothing compares with NULL", node.span, "write IS NULL or IS NOT NULL")
             self._comparable(sides[0], types[0], sides[1], types[1], equality=operator in ("=", "<>"))
             return BOOL
         if operator == "||":
@@ -179,28 +183,35 @@ class _Checker:
             return STRING
         result = arithmetic(operator, types[0], types[1])
         if result is None:
-            return self.wrong(f"`{operator}` cannot be applied to {types[0]} and {types[1]}", node.span)
+            strings = Kind.STRING in (types[0].kind, types[1].kind) and operator == "+"
+            hint = "strings are joined with ||" if strings else None
+            return self.wrong(f"`{operator}` cannot be applied to {types[0]} and {types[1]}", node.span, hint)
         return result
 
     def _comparable(
         self, left: ast.Expression, one: Type, right: ast.Expression, two: Type, equality: bool = False
     ) -> None:
+        span = left.span.to(right.span) if left.span else None
         if one.vague or two.vague:
             return
         kinds = {one.kind, two.kind}
-        span = left.span.to(right.span) if left.span else None
-        literals = isinstance(left, ast.Timestamp) or isinstance(right, ast.Timestamp)
         if kinds <= NUMBERS or (len(kinds) == 1 and one.kind in ORDERED):
-            if kinds == {Kind.TIMESTAMP} and one.zoned != two.zoned and not literals:
-                self.wrong("a timestamp with a time zone cannot be compared with one without", span)
+            if kinds == {Kind.TIMESTAMP} and one.zoned != two.zoned:
+                literal = isinstance(left if one.zoned else right, ast.Timestamp)
+                mend = (
+                    "drop the offset of the literal" if literal else "write an offset: TIMESTAMP '2024-01-31 10:00:00Z'"
+                )
+                self.wrong("a timestamp with a time zone cannot be compared with one without", span, mend)
             return
         if kinds == {Kind.BOOL}:
             if not equality:
                 self.wrong("booleans have no order", span, "compare them with = or <>")
             return
-        hint = None
+        hint: str | None = None
         if kinds == {Kind.TIMESTAMP, Kind.STRING}:
             hint = "a timestamp is written TIMESTAMP '2024-01-31 10:00:00'"
+        elif kinds == {Kind.TIMESTAMP, Kind.DATE}:
+            hint = "write TIMESTAMP '2024-01-31' for the beginning of the day"
         elif kinds == {Kind.DATE, Kind.STRING}:
             hint = "a date is written DATE '2024-01-31'"
         elif Kind.DURATION in kinds and kinds & NUMBERS:
@@ -212,7 +223,7 @@ class _Checker:
     def _call(self, node: ast.Call, name: str, types: Sequence[Type]) -> Type:
         function = FUNCTIONS.get(name)
         if function is None:
-            near = did_you_mean(name, FUNCTIONS)
+            near = did_you_mean(name, (*FUNCTIONS, *MULTISET_PREDICATES))
             return self.wrong(f"there is no function `{name}`{near}", node.span, f"functions: {', '.join(FUNCTIONS)}")
         count, most = len(types), function.most
         if count < function.fewest or (most is not None and count > most):

@@ -15,10 +15,10 @@ import lark
 
 from acelera.errors import Problem, QuerySyntaxError, Span
 from acelera.language import ast
+from acelera.language.aggregates import find_aggregate
+from acelera.language.expressions import FUNCTIONS, MULTISET_PREDICATES
 from acelera.language.literals import parse_date, parse_timestamp
 from acelera.language.syntax_errors import explain_syntax_error
-
-MULTISET_PREDICATES = ("same", "increasing", "decreasing")
 
 
 def parse_query(text: str) -> ast.Query:
@@ -423,6 +423,10 @@ def predicate_condition(predicate: ast.Expression) -> ast.Condition:
     """A predicate over variables as a condition: `Each` if it speaks of one variable, otherwise `Across`."""
     variables: set[str] = set()
     for node in ast.walk(predicate):
+        _refuse_aggregates(node)
+        if isinstance(node, _Quantified) and isinstance(node.predicate, ast.Literal):
+            variable, name = node.variable, node.predicate.value
+            _fail(f"`{variable}[…]` takes a condition", node.span, f"an attribute is written {variable}.{name}")
         if isinstance(node, _Quantified):
             _fail(
                 f"`{node.variable}[…]` speaks of every event of {node.variable}, so no larger expression can hold it",
@@ -440,7 +444,7 @@ def predicate_condition(predicate: ast.Expression) -> ast.Condition:
                 _fail(
                     f"`{node.name}` needs a variable here",
                     node.span,
-                    f"write x.{node.name}, where x is the variable that holds the event",
+                    f"write x.{node.name} for an attribute of the events that x holds, or '{node.name}' for a text",
                 )
             variables.add(node.variable)
     if not variables:
@@ -449,6 +453,16 @@ def predicate_condition(predicate: ast.Expression) -> ast.Condition:
         return ast.Across(predicate, span=predicate.span)
     first = next(node for node in ast.walk(predicate) if isinstance(node, ast.Attribute))
     return ast.Each(variables.pop(), without_variable(predicate), span=first.span)
+
+
+def _refuse_aggregates(node: ast.Expression) -> None:
+    """A condition speaks of events; what is aggregated over them must first be an attribute of an event."""
+    if isinstance(node, ast.Call) and find_aggregate(node.function) and node.function not in FUNCTIONS:
+        _fail(
+            f"`{node.function}` is an aggregate function; a condition speaks of events",
+            node.span,
+            f"aggregate first, then filter: … AGG m[k <- {node.function}(…)] FILTER m.k > 2",
+        )
 
 
 def without_variable(predicate: ast.Expression) -> ast.Expression:
@@ -483,6 +497,7 @@ def _quantified(node: _Quantified) -> ast.Condition:
     if isinstance(predicate, ast.Call) and predicate.function in MULTISET_PREDICATES:
         return _multiset_predicate(variable, predicate, node.variable.span)
     for inner in ast.walk(predicate):
+        _refuse_aggregates(inner)
         if isinstance(inner, _Quantified):
             _fail("`[…]` cannot stand inside `[…]`", inner.span, "combine the two conditions with AND")
         if isinstance(inner, ast.Call) and inner.function in MULTISET_PREDICATES:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -41,6 +42,14 @@ class Schema:
         """The same schema for a stream in this order; checks that the columns exist and can be ordered."""
         names = (order_by,) if isinstance(order_by, str) else tuple(order_by or ())
         for name in names:
+            if (
+                name not in self.columns
+                and isinstance(name, str)
+                and re.search(r",|\s(asc|desc)$", name, re.IGNORECASE)
+            ):
+                raise SchemaError(
+                    f"order_by: {name!r} is not a column; pass a list of columns, all ascending: ['a', 'b']"
+                )
             if name not in self.columns:
                 near = did_you_mean(str(name), self.columns)
                 raise SchemaError(f"order_by: there is no column `{name}`{near}{_listing(self.columns)}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from typing import NamedTuple
 
 import lark
 
@@ -51,6 +52,10 @@ _FOREIGN = {
     "FOLLOWED": "'followed by' is written ; (later) or : (at the very next position)",
     "IF": "conditions follow the formula: MATCH … FILTER x.price > 100",
     "CASE": "there is no CASE; use OR between filtered formulas, or coalesce",
+    "THEN": "a sequence is written A ; B (later) or A : B (at the very next position)",
+    "WHEN": "there is no CASE; use OR between filtered formulas, or coalesce",
+    "DISTINCT": "matches are a set already; drop the word",
+    "OVER": "SELECT has no window functions; compute them on the resulting table",
     "EVERY": "a query finds every match; just write the formula",
     "SUMMARIZE": "SUMMARIZE is reserved for aggregation across matches and is not there yet",
 }
@@ -79,13 +84,23 @@ def _bad_character(offset: int, text: str) -> Problem:
         return Problem("this string is never closed", span, "a quote within a string is doubled: 'it''s'")
     if char == "`":
         return Problem("this name is never closed, or is empty", span, "a name in backticks ends with a backtick")
+    in_condition = re.search(r"[=<>+*/,(-]\s*$", text[:offset]) is not None and offset > 0
     hints = {
         '"': "strings are written in single quotes, names in backticks",
         "?": "there is no `?`; for an optional part write both cases with OR: (A ; B) OR A",
-        "{": "there is no repetition count; count the events and filter: A+ AGG n[k <- count(A)] FILTER n.k = 3",
+        "{": "values are written out; was the f before the string forgotten?"
+        if in_condition
+        else "there is no repetition count; count the events and filter: A+ AGG n[k <- count(A)] FILTER n.k = 3",
+        "≥": "write >=",
+        "≤": "write <=",
+        "≠": "write <>",
+        "“": "strings are written in straight single quotes: 'text'",
+        "‘": "strings are written in straight single quotes: 'text'",
+        "’": "strings are written in straight single quotes: 'text'",
+        "#": "a comment begins with --",
         "&": "write AND",
         "|": "write OR",
-        "!": "write NOT, or <> for 'not equal'",
+        "!": "write NOT in a condition; absence in a formula is written UNLESS: (A ; C) UNLESS B",
         "^": "START(…) matches at the beginning of the stream",
     }
     return Problem(f"the character {char!r} has no meaning here", span, hints.get(char))
@@ -99,6 +114,10 @@ def _unfinished(text: str, expected: set[str]) -> Problem:
         return Problem(f"this `{text[opened]}` is never closed", Span(opened, opened + 1))
     if not text.strip():
         return Problem("the query is empty", Span(0, 0), "a query looks like MATCH A ; B FILTER A.price > 100")
+    if re.search(r"\bWITHIN\s+\S+$", text.rstrip(), re.IGNORECASE):
+        return Problem(
+            "the query ends too early; expected a unit", span, "EVENTS, or milliseconds, seconds, minutes, hours, days"
+        )
     if text.rstrip().endswith(";"):
         return Problem(
             f"the query ends too early; expected {_readable(expected)}",
@@ -115,65 +134,160 @@ def _unexpected(found: str, kind: str, span: Span, text: str, expected: set[str]
 
 
 def _hint(found: str, kind: str, span: Span, text: str, expected: set[str], start: str) -> str | None:
-    word, before, after = found.upper(), text[: span.start].rstrip(), text[span.end :].lstrip()
-    around = text[max(0, span.start - 1) : span.end + 1]
-    if word in _FOREIGN:
-        return _FOREIGN[word]
-    called = re.search(r"(\w+)$", before)
-    if found == "(" and called and called.group().upper() in _FOREIGN:
-        return _FOREIGN[called.group().upper()]
-    if "==" in around:
-        return "equality is written ="
-    if found + after[:1] in ("->", "=>") or around in ("->", "=>") or before[-1:] + found in ("->", "=>"):
-        return "'followed by' is written ; (later) or : (at the very next position)"
-    if start == "query" and before == "" and "MATCH" in expected:
+    """How to mend it, from the most telling sign to the least."""
+    before, after = text[: span.start].rstrip(), text[span.end :].lstrip()
+    place = _Place(found, kind, before, after, text[max(0, span.start - 1) : span.end + 1], expected)
+    if start == "query" and before == "" and "MATCH" in expected and found.upper() not in _FOREIGN:
         close = nearest(found, ["MATCH", "SELECT", "FROM"])
         return f"did you mean {close}?" if close else "a query begins with MATCH (or SELECT, FROM): MATCH A ; B"
-    close = nearest(word, [name for name in expected if name in KEYWORDS])
-    if kind == "NAME" and len(word) > 2 and close:
-        return f"did you mean {close}?"
-    if _after_condition(before) and kind in ("SEMICOLON", "COLON", "COLON_PLUS", "UNLESS", "ALL"):
+    for rule in (_hint_of_words, _hint_of_symbols, _hint_in_formula, _hint_in_condition, _hint_in_clauses):
+        hint = rule(place)
+        if hint is not None:
+            return hint
+    return None
+
+
+class _Place(NamedTuple):
+    """What was found where, and what could have stood there."""
+
+    found: str
+    kind: str
+    before: str
+    after: str
+    around: str
+    expected: set[str]
+
+    @property
+    def formula_goes_on(self) -> bool:
+        return {"SEMICOLON", "UNLESS"} <= self.expected
+
+    @property
+    def formula_begins(self) -> bool:
+        return "STRICT" in self.expected
+
+    @property
+    def expression_begins(self) -> bool:
+        return {"NAME", "TRUE"} <= self.expected
+
+    def follows(self, pattern: str) -> bool:
+        """Whether the text before ends so."""
+        return re.search(pattern + r"$", self.before, re.IGNORECASE) is not None
+
+
+def _hint_of_words(place: _Place) -> str | None:
+    """Words of other languages, misspelt words, words of the language as names."""
+    word = place.found.upper()
+    if word in _FOREIGN:
+        return _FOREIGN[word]
+    former = re.search(r"(\w+)$", place.before)
+    if former and former.group().upper() in _FOREIGN and place.kind in ("LPAR", "NAME", "NUMBER", "STRING"):
+        return _FOREIGN[former.group().upper()]
+    if place.kind in RESERVED and place.follows(r"(\.|\[|\bAS|\bBY|\bFROM)") and place.kind not in _CONSTANTS:
+        return f"{word} is a word of the language; as a name it is written in backticks: `{place.found}`"
+    close = nearest(word, [name for name in place.expected if name in KEYWORDS])
+    return f"did you mean {close}?" if place.kind == "NAME" and len(word) > 2 and close else None
+
+
+def _hint_of_symbols(place: _Place) -> str | None:
+    """Symbols of other languages."""
+    if "==" in place.around:
+        return "equality is written ="
+    pair = place.found + place.after[:1]
+    if place.expression_begins and ("=>" in place.around or "=<" in place.around):
+        return "the comparisons are written >= and <="
+    if pair in ("->", "=>") or "->" in place.around or "=>" in place.around:
+        return "'followed by' is written ; (later) or : (at the very next position)"
+    if "::" in place.around:
+        return "a cast is written CAST(x.price AS int)"
+    if place.kind == "COMPARISON" and "||" in place.before:
+        return "|| joins strings; between conditions write OR"
+    if "/*" in place.around:
+        return "a comment begins with -- and ends with the line"
+    if place.kind == "RPAR" and "RSQB" in place.expected:
+        return "`[` is closed with `]`"
+    if place.kind == "RSQB" and "RPAR" in place.expected:
+        return "`(` is closed with `)`"
+    if place.kind == "SEMICOLON" and not place.after:
+        return "`;` means 'then, later', it does not end a query"
+    if place.kind == "RPAR" and place.before.count("(") <= place.before.count(")"):
+        return "there is no bracket to close"
+    return None
+
+
+def _hint_in_formula(place: _Place) -> str | None:
+    """Slips where a formula begins or goes on."""
+    kind, found = place.kind, place.found
+    if place.formula_begins:
+        if kind == "NOT":
+            return "absence is written UNLESS: (A ; C) UNLESS B"
+        if kind in _CHAIN | _INFIX:
+            return f"an event type is missing before {found.upper()}"
+        if kind == "STRING":
+            return "an event type is written without quotes; with odd characters, in backticks"
+    if place.formula_goes_on:
+        hints = {
+            "COMMA": "a sequence is written A ; B (later) or A : B (at the very next position)",
+            "STAR": "A+ is one or more A, A:+ one or more without a gap; for none or more write both cases with OR",
+            "NAME": f"between two formulas write ; or :, and name a variable with AS: AS {found}",
+            "QUOTED": f"between two formulas write ; or :, and name a variable with AS: AS {found}",
+            "DOT": "attributes are used after FILTER: MATCH A FILTER A.price > 100",
+            "LSQB": "conditions are written after FILTER: (A FILTER A[price > 100]) ; B",
+            "COMPARISON": "conditions are written after FILTER: MATCH A FILTER A.price > 100",
+            "MINUS": "a type with odd characters in its name is written in backticks: `A-B`",
+        }
+        return hints.get(kind)
+    if kind in ("SEMICOLON", "COLON", "COLON_PLUS", "UNLESS", "ALL") and _after_condition(place.before):
         return (
             "FILTER applies to all that stands to its left in the same bracket; "
             "to go on with the formula, bracket it: (A FILTER A.price > 100) ; B"
         )
-    return _hint_by_kind(found, kind, expected, text, span)
+    if place.expected == {"RPAR"} and place.follows(r"\bNEXT\s*\(\s*\S+"):
+        return "NEXT takes one event type: NEXT(A)"
+    return None
 
 
-def _hint_by_kind(found: str, kind: str, expected: set[str], text: str, span: Span) -> str | None:
-    formula_goes_on = "SEMICOLON" in expected and "UNLESS" in expected
-    if kind == "COMMA" and formula_goes_on:
-        return "a sequence is written A ; B (later) or A : B (at the very next position)"
-    if kind == "STAR" and formula_goes_on:
-        return "A+ is one or more A, A:+ one or more without a gap; for none or more write both cases with OR"
-    if kind in ("NAME", "QUOTED") and formula_goes_on:
-        return f"between two formulas write ; or :, and name a variable with AS: AS {found}"
-    if kind == "STAR" and "NAME" in expected and text[: span.start].rstrip().endswith("("):
-        return "count(x) counts the events of the variable x"
-    if kind == "DOT" and formula_goes_on:
-        return "attributes are used after FILTER: MATCH A FILTER A.price > 100"
-    if kind == "COMPARISON" and "ARROW" in expected:
+def _hint_in_condition(place: _Place) -> str | None:
+    """Slips in conditions and aggregates."""
+    kind, expected = place.kind, place.expected
+    if expected == {"STRING"} and place.follows(r"\bLIKE"):
+        return "LIKE takes a pattern that is written out: x.name LIKE 'A%'"
+    if kind == "STRING" and place.follows(r"\bINTERVAL"):
+        return "a duration is written INTERVAL 5 MINUTES"
+    if "ARROW" in expected or (expected == {"LSQB"} and place.follows(r"\bAGG\s+\S+")):
         return "AGG assigns with <-: AGG m[total <- sum(x.price)]"
-    if kind == "COMPARISON" and formula_goes_on:
-        return "conditions are written after FILTER: MATCH A FILTER A.price > 100"
-    if kind in RESERVED and text[: span.start].rstrip().endswith(","):
+    if kind in ("DOT", "NUMBER", "STRING") and place.follows(r"<-(\s*\w+)?"):
+        return "AGG takes aggregate functions: AGG m[high <- max(x.price)]"
+    if kind == "STAR" and "NAME" in expected and place.follows(r"\("):
+        return "count(x) counts the events of the variable x"
+    if kind == "COMMA" and "OR" in expected and _after_condition(place.before):
+        return "conditions are joined with AND and OR"
+    if kind == "COMPARISON" and "AND" in expected:
+        return "comparisons cannot be chained; write a < b AND b < c"
+    return None
+
+
+def _hint_in_clauses(place: _Place) -> str | None:
+    """Slips in and between clauses."""
+    kind, expected = place.kind, place.expected
+    if kind in RESERVED and place.before.endswith(","):
         return "remove the comma before it"
+    if kind in _CHAIN and ("$END" in expected or "WITHIN" in expected):
+        return f"{place.found.upper()} belongs to the formula, before PARTITION BY and WITHIN"
     if kind in _CLAUSES and "NAME" in expected:
-        return f"something is missing before {found.upper()}"
+        return f"something is missing before {place.found.upper()}"
     if kind in _CLAUSES:
         return "the clauses come in this order: SELECT, FROM, MATCH, PARTITION BY, WITHIN"
-    if kind in RESERVED and "NAME" in expected and "TRUE" not in expected:
-        return f"{found.upper()} is a word of the language; as a name it is written in backticks: `{found}`"
-    if kind == "RPAR" and text[: span.start + 1].count("(") < text[: span.start + 1].count(")"):
-        return "there is no bracket to close"
-    if expected == {"RPAR"} and re.search(r"\bNEXT\s*\(\s*\S+$", text[: span.start].rstrip(), re.IGNORECASE):
-        return "NEXT takes one event type: NEXT(A)"
-    if expected == {"STRING"} and re.search(r"\bLIKE$", text[: span.start].rstrip(), re.IGNORECASE):
-        return "LIKE takes a pattern that is written out: x.name LIKE 'A%'"
-    if kind == "COMPARISON" and "||" in text[: span.start]:
-        return "|| joins strings; between conditions write OR"
-    if kind == "COMPARISON" and not formula_goes_on and "AND" in expected:
-        return "comparisons cannot be chained; write a < b AND b < c"
+    if kind == "DOT" and place.follows(r"\bBY\b[^;]*"):
+        return "the attributes of PARTITION BY stand alone: PARTITION BY user"
+    if kind == "STRING" and place.follows(r"\bWITHIN"):
+        return "a window is written without quotes: WITHIN 5 MINUTES"
+    in_select = "MATCH" in expected and "FROM" in expected
+    if in_select or (place.follows(r"\bSELECT\b.*") and kind == "STAR" and "MATCH" not in place.before.upper()):
+        return (
+            "items of SELECT are x, x.price or max(x.price), separated by commas; compute more on the resulting table"
+        )
+    if kind in RESERVED and "NAME" in expected and not place.expression_begins:
+        return f"{kind} is a word of the language; as a name it is written in backticks: `{place.found}`"
     return None
 
 
@@ -241,6 +355,6 @@ _SAID: tuple[tuple[set[str], str, set[str]], ...] = (
         "an operator such as `;`, `+`, AS, OR or FILTER",
         _SEQUENCE | _INFIX | _CHAIN | {"PARTITION", "WITHIN"},
     ),
-    ({"FILTER", "AND"}, "AND, OR, FILTER, AGG or PROJECT", _ARITHMETIC | _INFIX | _CHAIN | {"PARTITION", "WITHIN"}),
+    ({"FILTER", "OR"}, "AND, OR, FILTER, AGG or PROJECT", _ARITHMETIC | _INFIX | _CHAIN | {"PARTITION", "WITHIN"}),
     ({"FILTER", "AGG"}, "FILTER, AGG or PROJECT", _CHAIN | {"PARTITION", "WITHIN"}),
 )
