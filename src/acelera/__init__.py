@@ -7,6 +7,7 @@
 [{'a_price': 101, 'hi': 80}, {'a_price': 101, 'hi': 81}, {'a_price': 101, 'hi': 81}]
 """
 
+from acelera.automata.model import Acea, Move
 from acelera.errors import (
     AceleraError,
     AceleraWarning,
@@ -26,11 +27,13 @@ __version__ = "0.1.0"
 
 __all__ = [
     "A",
+    "Acea",
     "AceleraError",
     "AceleraWarning",
     "AggregateError",
     "DataError",
     "E",
+    "Move",
     "Query",
     "QueryCheckError",
     "QueryError",

@@ -1,4 +1,4 @@
-"""The command line: acelera check | demo."""
+"""The command line: acelera check | explain | draw | demo."""
 
 from __future__ import annotations
 
@@ -60,11 +60,7 @@ def check(file: Any, schema_file: Path | None, order_by: str | None, type_column
       acelera check examples/rise.acel --schema examples/stocks.json --order-by ts
     """
     name = getattr(file, "name", "query")
-    try:
-        text = file.read()
-    except UnicodeDecodeError as error:
-        raise AceleraError(f"{name} is not a text in UTF-8: {error}") from None
-    checked, result = query(text), None
+    checked, result = query(_read(file)), None
     if schema_file is not None:
         result = checked.check(
             _read_schema(schema_file),
@@ -98,6 +94,42 @@ def _read_schema(path: Path) -> object:
     if not isinstance(described, dict):
         raise SchemaError(f'{path} must hold an object of columns and types, such as {{"price": "float"}}')
     return described
+
+
+@main.command()
+@click.argument("file", type=click.File("r", encoding="utf-8"))
+def explain(file: Any) -> None:
+    """Say what the query in FILE does: its variables, its automaton, what must be remembered.
+
+    \b
+    Example:
+      acelera explain examples/rise.acel
+    """
+    click.echo(query(_read(file)).explain())
+
+
+@main.command()
+@click.argument("file", type=click.File("r", encoding="utf-8"))
+@click.option("--format", "kind", type=click.Choice(["dot", "mermaid", "svg"]), default="dot", show_default=True)
+@click.option(
+    "-o", "--output", type=click.File("w", encoding="utf-8"), default="-", help="Where to write; standard output."
+)
+def draw(file: Any, kind: str, output: Any) -> None:
+    """Draw the automaton of the query in FILE. SVG needs Graphviz; the other two are texts.
+
+    \b
+    Example:
+      acelera draw examples/rise.acel --format mermaid
+    """
+    drawing = query(_read(file)).automaton.draw()
+    output.write({"dot": lambda: drawing.dot, "mermaid": lambda: drawing.mermaid, "svg": drawing.svg}[kind]() + "\n")
+
+
+def _read(file: Any) -> str:
+    try:
+        return str(file.read())
+    except UnicodeDecodeError as error:
+        raise AceleraError(f"{getattr(file, 'name', 'the file')} is not a text in UTF-8: {error}") from None
 
 
 # --- demo ---------------------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from functools import cached_property
 from typing import get_args
 
 import pyarrow as pa
@@ -11,10 +12,14 @@ import pyarrow as pa
 from acelera import semantics
 from acelera.automata.compilation import compile_formula
 from acelera.automata.interpreter import accepted
+from acelera.automata.model import Acea
+from acelera.automata.simplify import simplify
+from acelera.automata.typing import variables_of
 from acelera.errors import AceleraWarning, UsageError, nearest
+from acelera.explanation import explain
 from acelera.language import ast
-from acelera.language.builder import FormulaBuilder
-from acelera.language.checker import BagUnion, Checked, check
+from acelera.language.builder import E, FormulaBuilder
+from acelera.language.checker import BagUnion, Checked, check, check_variables
 from acelera.language.parser import parse_query
 from acelera.language.printer import print_query
 from acelera.language.schema import Schema, schema_of
@@ -35,11 +40,52 @@ class Query:
         For each variable of the formula, in order of first appearance, how many events it holds.
     """
 
+    _default_method = "semantics"
+
     def __init__(self, tree: ast.Query, text: str, bag_union: BagUnion) -> None:
         self.ast = tree
         self.bag_union: BagUnion = bag_union
         self._text = text
         self._checked = check(tree, None, bag_union, text)
+
+    @cached_property
+    def automaton(self) -> Acea:
+        """The automaton that the query compiles to, simplified; `q.automaton.draw()` is a picture of it."""
+        return simplify(self._built)
+
+    @cached_property
+    def _built(self) -> Acea:
+        return compile_formula(self.ast.formula, None, self.bag_union)
+
+    def explain(self) -> str:
+        """What the query is and how it runs: its variables, its automaton, what must be remembered.
+
+        >>> import acelera as ac
+        >>> print(ac.query("MATCH A AS x ; B WITHIN 5 EVENTS").explain())
+        query
+          MATCH A AS x ; B
+          WITHIN 5 EVENTS
+        <BLANKLINE>
+        variables
+          A: exactly one
+          x: exactly one
+          B: exactly one
+        <BLANKLINE>
+        automaton
+          as built: 3 states, 3 transitions, 0 registers
+          simplified: 3 states, 3 transitions, 0 registers
+        <BLANKLINE>
+        transitions
+          q0 → q1: A → x
+          q1 → q1: any
+          q1 → q2: B → B
+        <BLANKLINE>
+        how it runs
+          state: bounded by the window
+          every match has one run: nothing is found twice
+          events that matter: A or B; all others may be dropped
+        """
+        return explain(str(self), self.variables, self._built, self.automaton, self.ast.within is not None)
 
     @property
     def variables(self) -> dict[str, str]:
@@ -75,7 +121,7 @@ class Query:
         type_column: str | None = "type",
         event_type: str | None = None,
         ties: str = "error",
-        method: str = "semantics",
+        method: str | None = None,
     ) -> pa.Table:
         """Find all matches in a table.
 
@@ -94,24 +140,33 @@ class Query:
             What to do with rows of a partition that are equal under `order_by`: `"error"`, or `"keep"` their order of
             arrival.
         method
-            How to compute the matches. `"semantics"` follows the definition; it is exact and slow.
+            How to compute the matches. `"semantics"` follows the definition, `"automaton"` runs the automaton of the
+            query step by step. Both are exact and slow, and give the same.
 
         >>> import acelera as ac
         >>> rows = [{"type": "A", "v": 1}, {"type": "B", "v": 2}, {"type": "B", "v": 3}]
         >>> ac.query("SELECT A.v, B.v MATCH A ; B").run(rows).to_pylist()
         [{'A_v': 1, 'B_v': 2}, {'A_v': 1, 'B_v': 3}]
         """
+        method = method or self._default_method
         _one_of("method", method, METHODS)
         _one_of("ties", ties, TIES)
         arrow = to_arrow(table)
         checked = self._check(self._schema(arrow.schema, order_by, type_column, event_type))
         assert checked.schema is not None
         _warn_of_misspelt_types(self.ast.formula, arrow, checked.schema)
-        rows = semantics.evaluate(checked, to_rows(arrow, checked.schema), ties, _matches(checked, method))
+        rows = semantics.evaluate(checked, to_rows(arrow, checked.schema), ties, self._matches(checked, method))
         return to_table(rows, checked.result_schema)
 
     def _check(self, schema: Schema) -> Checked:
         return check(self.ast, schema, self.bag_union, self._text)
+
+    def _matches(self, checked: Checked, method: str) -> semantics.Matches:
+        """How the matches in the events of one partition are found."""
+        if method == "semantics":
+            return semantics.meaning(checked)
+        automaton = simplify(compile_formula(self.ast.formula, checked.schema, self.bag_union))
+        return lambda events: accepted(automaton, events)
 
     def _schema(
         self,
@@ -125,7 +180,10 @@ class Query:
         if event_type is None and self.ast.stream is not None and isinstance(described, pa.Schema):
             event_type = None if type_column in columns else self.ast.stream
         schema = schema_of(described, type_column=type_column, event_type=event_type)
-        if order_by is not None and not isinstance(order_by, str | list | tuple):
+        listed = [order_by] if isinstance(order_by, str) else order_by
+        if listed is not None and not (
+            isinstance(listed, list | tuple) and all(isinstance(name, str) for name in listed)
+        ):
             raise UsageError(f"order_by={order_by!r} is not a column or a list of columns")
         return schema.ordered_by(order_by if isinstance(order_by, str) else tuple(order_by or ()))
 
@@ -142,8 +200,49 @@ class Query:
         return hash((self.ast, self.bag_union))
 
 
-def query(source: str | FormulaBuilder | ast.Query, *, bag_union: BagUnion = "once") -> Query:
-    """A query from its text, or from a formula built in Python.
+class AutomatonQuery(Query):
+    """A query that is an automaton written by hand, made by `acelera.query(automaton)`."""
+
+    _default_method = "automaton"
+
+    def __init__(self, automaton: Acea, partition_by: Sequence[str], within: str | None) -> None:
+        carrier = E.any().query(partition_by=partition_by, within=within)  # the clauses around the automaton
+        super().__init__(carrier, print_query(carrier), "once")
+        self._built = automaton
+
+    @property
+    def variables(self) -> dict[str, str]:
+        """The variables that the automaton marks."""
+        return dict.fromkeys(self._built.variables, "any number")
+
+    def _check(self, schema: Schema) -> Checked:
+        return check_variables(self.ast, schema, variables_of(self._built, schema))
+
+    def _matches(self, checked: Checked, method: str) -> semantics.Matches:
+        if method == "semantics":
+            raise UsageError("an automaton has no formula whose meaning could be followed; use method='automaton'")
+        return lambda events: accepted(self.automaton, events)
+
+    def __str__(self) -> str:
+        return f"an automaton of {self._built.size()}"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, AutomatonQuery) and (self._built, self.ast) == (other._built, other.ast)
+
+    def __hash__(self) -> int:
+        return hash((self._built, self.ast))
+
+
+def query(
+    source: str | FormulaBuilder | ast.Query | Acea,
+    *,
+    bag_union: BagUnion = "once",
+    partition_by: Sequence[str] = (),
+    within: str | None = None,
+) -> Query:
+    """A query from its text, from a formula built in Python, or from an automaton written by hand.
+
+    `partition_by` and `within` are for automata, which have no text to say it in: `within="5 minutes"`.
 
     All mistakes that can be found without a schema are found here: syntax, variables that are never bound, unknown
     functions. `bag_union` says how `AS` and `ALL` count an event that several variables hold: `"once"`, or once for
@@ -162,6 +261,10 @@ def query(source: str | FormulaBuilder | ast.Query, *, bag_union: BagUnion = "on
       hint: variables there: A, x
     """
     _one_of("bag_union", bag_union, get_args(BagUnion))
+    if isinstance(source, Acea):
+        return AutomatonQuery(source, partition_by, within)
+    if partition_by or within is not None:
+        raise UsageError("partition_by and within are said in the query itself: PARTITION BY user WITHIN 5 MINUTES")
     if isinstance(source, str):
         return Query(parse_query(source), source, bag_union)
     if isinstance(source, FormulaBuilder):
@@ -182,14 +285,6 @@ def _warn_of_misspelt_types(formula: ast.Formula, table: pa.Table, schema: Schem
         near = nearest(name, sorted(present - asked))
         if near is not None:
             warnings.warn(f"no row is of type `{name}`; did you mean `{near}`?", AceleraWarning, stacklevel=3)
-
-
-def _matches(checked: Checked, method: str) -> semantics.Matches:
-    """How the matches in the events of one partition are found."""
-    if method == "semantics":
-        return semantics.meaning(checked)
-    automaton = compile_formula(checked.query.formula, checked.schema, checked.bag_union)
-    return lambda events: accepted(automaton, events)
 
 
 def _one_of(option: str, value: object, allowed: Sequence[str]) -> None:

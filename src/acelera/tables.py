@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from acelera.errors import AceleraError, DataError, UsageError
+from acelera.language.events import Moment
 from acelera.language.schema import Schema
 from acelera.language.types import Kind, Type
 
@@ -64,6 +65,8 @@ def _from_dicts(rows: Sequence[Any]) -> pa.Table:
         if not isinstance(row, Mapping):
             raise UsageError(f"row {number} is {type(row).__name__}, not a dict of attributes")
         names.update(dict.fromkeys(row))
+    if not names:
+        raise UsageError("the rows have no attributes, not even a type")
     columns = {}
     for name in names:
         if not isinstance(name, str):
@@ -74,14 +77,19 @@ def _from_dicts(rows: Sequence[Any]) -> pa.Table:
             raise DataError(f"some values of `{name}` have a time zone and some have none; give all of them one")
         try:
             columns[name] = pa.array(values)
-        except (pa.ArrowException, OverflowError) as error:
+        except (pa.ArrowException, OverflowError, ValueError, TypeError) as error:
             raise DataError(f"the values of `{name}` are not of one type that Arrow knows: {error}") from None
     return pa.table(columns)
 
 
 def to_rows(table: pa.Table, schema: Schema) -> list[dict[str, Any]]:
     """The rows as plain values: timestamps and durations in nanoseconds, dates in days."""
-    columns = {name: _plain(table.column(name), kind) for name, kind in schema.columns.items()}
+    columns = {}
+    for name, kind in schema.columns.items():
+        try:
+            columns[name] = _plain(table.column(name), kind)
+        except (pa.ArrowException, ValueError) as error:
+            raise DataError(f"the column `{name}` of type {kind} cannot be read: {error}") from None
     return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
 
 
@@ -89,7 +97,7 @@ def _plain(column: pa.ChunkedArray, kind: Type) -> list[Any]:
     match kind.kind:
         case Kind.TIMESTAMP | Kind.DURATION:
             factor = _NANOSECONDS[kind.arrow.unit]
-            return [None if value is None else value * factor for value in column.cast(pa.int64()).to_pylist()]
+            return [None if value is None else Moment(value * factor) for value in column.cast(pa.int64()).to_pylist()]
         case Kind.DATE:
             return list(column.cast(pa.date32()).cast(pa.int32()).to_pylist())
         case Kind.OPAQUE:

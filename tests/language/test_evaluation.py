@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from acelera.errors import Problem
 from acelera.language import ast
 from acelera.language.evaluation import evaluate
+from acelera.language.events import Moment
 from acelera.language.expressions import type_of
 from acelera.language.parser import parse_condition
 from acelera.language.types import BOOL, FLOAT, INT, STRING, UNKNOWN, Kind, parse_type
@@ -109,11 +110,18 @@ def value(text: str, **attributes: Any) -> Any:
         ("CAST(v AS bool)", "True", True),
         ("CAST(v AS bool)", "maybe", None),
         ("CAST(v AS int)", None, None),
-        ("TIMESTAMP '2024-01-01 00:00:01' - TIMESTAMP '2024-01-01'", None, 1_000_000_000),
-        ("TIMESTAMP '2024-01-01 01:00:00+01:00'", None, 1_704_067_200_000_000_000),
-        ("TIMESTAMP '2024-01-01T00:00:00.5Z'", None, 1_704_067_200_500_000_000),
+        ("TIMESTAMP '2024-01-01 00:00:01' - TIMESTAMP '2024-01-01'", None, Moment(1_000_000_000)),
+        ("TIMESTAMP '2024-01-01 01:00:00+01:00'", None, Moment(1_704_067_200_000_000_000)),
+        ("TIMESTAMP '2024-01-01T00:00:00.5Z'", None, Moment(1_704_067_200_500_000_000)),
+        ("TIMESTAMP '2024-01-01' - TIMESTAMP '1700-01-01' > INTERVAL 1 DAYS", None, True),
+        ("-v", Decimal("12345678901234567890123456789012345678"), Decimal("-12345678901234567890123456789012345678")),
+        (
+            "abs(v)",
+            Decimal("-12345678901234567890123456789012345678"),
+            Decimal("12345678901234567890123456789012345678"),
+        ),
         ("DATE '1970-01-02'", None, 1),
-        ("INTERVAL 2 MINUTES", None, 120_000_000_000),
+        ("INTERVAL 2 MINUTES", None, Moment(120_000_000_000)),
     ],
 )
 def test_values(text: str, v: Any, expected: Any) -> None:

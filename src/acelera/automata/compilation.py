@@ -1,8 +1,9 @@
-"""Every formula is an automaton (paper 000, theorem 12; paper 001, appendix C): one function an operator, in the paper's order.
+"""Every formula is an automaton (paper 000, theorem 12; paper 001, appendix C): one function an operator, in the
+paper's order.
 
-All automata here have one initial state, START_STATE, that nothing leads to, and one final state, FINAL, that nothing leaves. So a transition
-from the first begins a match with fresh registers, and one into the second ends it; an automaton that goes on after it could have ended
-has both transitions, into FINAL and into a state where it goes on.
+All automata here have one initial state, START_STATE, that nothing leads to, and one final state, FINAL, that
+nothing leaves. So a transition from the first begins a match with fresh registers, and one into the second ends it;
+an automaton that goes on after it could have ended has both transitions, into FINAL and into a state where it goes on.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import permutations, product
 
+from acelera.automata.analysis import is_idle
 from acelera.automata.conditions import filtered
 from acelera.automata.model import IDLE, Acea, Label, Mark, Transition, marks
 from acelera.automata.terms import (
@@ -158,8 +160,9 @@ class Compiler:
         guard, begun = len(self.guards) - 1, self.register("start")
 
         def guarded(t: Transition) -> Label:
-            first = Position() if t.source == START_STATE else Reg(begun)
-            return t.label.with_assign({begun: first}).with_predicate(Later(Reg(begun), Latest(guard)))
+            label = t.label.with_assign({begun: Position() if t.source == START_STATE else Reg(begun)})
+            # Whoever waits may go on waiting: the next step will tell.
+            return label if is_idle(t) else label.with_predicate(Later(Reg(begun), Latest(guard)))
 
         return left.relabelled(guarded)
 
@@ -243,7 +246,8 @@ def conjunction(left: Part, right: Part) -> Part:
 def same_marks(one: Label, two: Label) -> list[tuple[Term, ...]]:
     """The ways in which two labels mark equal events: for each a condition on the values.
 
-    The paper asks for an isomorphism between the bags of renamings of each variable that keeps attributes, and for equal values.
+    The paper asks for an isomorphism between the bags of renamings of each variable that keeps attributes, and for
+    equal values.
     """
     names = {name for label in (one, two) for name, _ in label.marks}
     ways: list[tuple[Term, ...]] = [()]
@@ -376,7 +380,9 @@ def strip(mark: Mark, names: tuple[str, ...], schema: Schema | None) -> Mark:
 
 
 def agg(part: Part, node: ast.Agg, origin: tuple[int, int], register: Callable[[str], str]) -> Part:
-    """Agg_{Y[b ← ⊗ X(a), …]}: a register for each attribute aggregates what is marked with X; the last transition marks Y with them."""
+    """Agg_{Y[b ← ⊗ X(a), …]}: a register for each attribute aggregates what is marked with X; the last transition
+    marks Y with them.
+    """
     names = [register(item.attribute) for item in node.created]
 
     def aggregated(t: Transition) -> Label:
@@ -410,15 +416,17 @@ def step(aggregation: ast.Aggregation, state: Term, mark: Mark, label: Label) ->
 
 
 def all_of(left: Part, right: Part, once: bool) -> Part:
-    """φ1 ALL φ2: both, each beginning and ending where it likes; the match begins with the first and ends with the last.
+    """φ1 ALL φ2: both, each beginning and ending where it likes; the match begins with the first and ends with the
+    last.
 
-    In a pair of states, the initial one means that a side has not begun, the final one that it has ended; meanwhile it idles.
+    In a pair of states, the initial one means that a side has not begun, the final one that it has ended; meanwhile
+    it idles.
     """
     out_left, out_right = by_source(left), by_source(right)
 
     def moves(outgoing: dict[int, list[Transition]], state: int) -> list[tuple[Label, int]]:
         found = [(t.label, t.target) for t in outgoing.get(state, ())]
-        return found + [(IDLE, state)] if state in (START_STATE, FINAL) else found
+        return [*found, (IDLE, state)] if state in (START_STATE, FINAL) else found
 
     def both(state: State) -> list[tuple[Label, State]]:
         found = []

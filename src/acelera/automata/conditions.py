@@ -104,8 +104,8 @@ def same(part: Part, variable: str, attribute: str, name: str) -> Part:
 def successive(part: Part, variable: str, attribute: str, operator: str, name: str) -> Part:
     """[increasing(a)], [decreasing(a)]: a register holds the value of the event before.
 
-    Several events may be marked at one position: then each must compare with each of the position before, so the largest is held (or
-    the smallest).
+    Several events may be marked at one position: then each must compare with each of the position before, so the
+    largest is held (or the smallest).
     """
     kind = "max" if operator == "<" else "min"
     former = f"{name}_before"
@@ -127,8 +127,8 @@ def successive(part: Part, variable: str, attribute: str, operator: str, name: s
 def across(part: Part, predicate: ast.Expression, register: Register) -> Part:
     """x.a < y.b for all combinations.
 
-    A comparison of one variable with another needs only the largest, the smallest or the common value of each side; anything else
-    needs the sets of values.
+    A comparison of one variable with another needs only the largest, the smallest or the common value of each side;
+    anything else needs the sets of values.
     """
     sides = comparison(predicate)
     if sides is not None:

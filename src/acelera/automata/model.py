@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from acelera.automata.terms import (
     Attr,
@@ -18,17 +19,21 @@ from acelera.automata.terms import (
     subterms,
     unseen,
 )
+from acelera.automata.texts import fields_of, term_of
 from acelera.errors import UsageError
 from acelera.language.events import STREAM, Event, made_event
+
+if TYPE_CHECKING:
+    from acelera.automata.drawing import Drawing
 
 
 @dataclass(frozen=True)
 class Mark:
     """A renaming: which event a transition puts into a variable.
 
-    `fields` map the attributes of the new event to terms over the event and the registers as they are after the assignment; None
-    stands for the event as it was read, whole. The origin tells events of the stream from those that an AGG made; `typed` tells whether
-    the new event keeps the type of the one that was read.
+    `fields` map the attributes of the new event to terms over the event and the registers as they are after the
+    assignment; None stands for the event as it was read, whole. The origin tells events of the stream from those
+    that an AGG made; `typed` tells whether the new event keeps the type of the one that was read.
     """
 
     fields: tuple[tuple[str, Term], ...] | None = None
@@ -75,8 +80,8 @@ def _mark_order(mark: Mark) -> tuple[tuple[int, int], str]:
 class Label:
     """What a transition does besides moving: (σ, P, λ).
 
-    The assignment reads the registers as they were before; predicate and marks see them as they are after it. A register that is not
-    assigned is forgotten.
+    The assignment reads the registers as they were before; predicate and marks see them as they are after it. A
+    register that is not assigned is forgotten.
     """
 
     assign: tuple[tuple[str, Term], ...] = ()
@@ -115,6 +120,47 @@ class Label:
         return replace(self, predicate=tuple(dict.fromkeys((*self.predicate, *more))))
 
 
+@dataclass(frozen=True)
+class Move:
+    """A transition of an automaton that is written by hand.
+
+    `when` is the predicate and `assign` maps registers to expressions, both SQL texts over attributes of the event
+    and registers; the predicate and the marks see registers as they are after the assignment, and a register that is
+    not assigned is forgotten. `marks` maps variables to `"event"`, the event as it was read, to a mapping of
+    attributes to expressions, or to a list of these.
+    """
+
+    source: str
+    target: str
+    when: str | None = None
+    assign: Mapping[str, object] = field(default_factory=dict)
+    marks: Mapping[str, object] = field(default_factory=dict)
+
+    def label(self, registers: frozenset[str]) -> Label:
+        """What the transition does."""
+        try:
+            assign = tuple(sorted((name, term_of(value, registers)) for name, value in self.assign.items()))
+            predicate = () if self.when is None else (term_of(self.when, registers),)
+            bags = {
+                name: [self._mark(each, registers) for each in _listed(value)] for name, value in self.marks.items()
+            }
+        except UsageError as error:
+            raise UsageError(f"move {self.source} → {self.target}: {error}") from None
+        return Label(assign, predicate, marks(bags))
+
+    @staticmethod
+    def _mark(given: object, registers: frozenset[str]) -> Mark:
+        if given == "event":
+            return Mark()
+        if isinstance(given, Mapping):
+            return Mark(fields_of(given, registers), typed=False, origin=(1, 0))
+        raise UsageError(f'a mark is "event" or a mapping of attributes to expressions, not {given!r}')
+
+
+def _listed(value: object) -> list[object]:
+    return list(value) if isinstance(value, list | tuple) else [value]
+
+
 IDLE = Label()
 """Read an event and do nothing: forget all registers, mark nothing."""
 
@@ -132,8 +178,8 @@ class Transition:
 class Acea:
     """An automaton (Q, Δ, q0, F). States are numbers; `names` are for people.
 
-    `guards` are automata that run beside it over the same stream: a term `Latest(k)` is the newest start of a match of guard k, which may
-    itself look at guards before it. They are what UNLESS compiles to.
+    `guards` are automata that run beside it over the same stream: a term `Latest(k)` is the newest start of a match
+    of guard k, which may itself look at guards before it. They are what UNLESS compiles to.
     """
 
     states: int
@@ -150,6 +196,57 @@ class Acea:
             if not 0 <= state < self.states:
                 raise UsageError(f"state {state} is initial or final, but there are only {self.states} states")
         self._check_transitions()
+
+    @classmethod
+    def of(cls, initial: str, finals: str | Iterable[str], moves: Sequence[Move]) -> Acea:
+        """An automaton written by hand; states are named by the moves.
+
+        >>> from acelera import Acea, Move, query
+        >>> doubling = Acea.of("begin", "end", [
+        ...     Move("begin", "end", when="type = 'R'", assign={"n": 1}, marks={"out": {"b": "n"}}),
+        ...     Move("begin", "go", when="type = 'R'", assign={"n": 1}),
+        ...     Move("go", "go", when="type = 'R'", assign={"n": "n + n"}),
+        ...     Move("go", "end", when="type = 'R'", assign={"n": "n + n"}, marks={"out": {"b": "n"}}),
+        ... ])
+        >>> result = query(doubling).run([{"type": "R"}] * 3)
+        >>> [(row["start"], row["end"], row["out"][0]["b"]) for row in result.to_pylist()]
+        [(1, 1, 1), (1, 2, 2), (2, 2, 1), (1, 3, 4), (2, 3, 2), (3, 3, 1)]
+        """
+        ends = (finals,) if isinstance(finals, str) else tuple(finals)
+        names = tuple(dict.fromkeys((initial, *(state for move in moves for state in (move.source, move.target)))))
+        for state in ends:
+            if state not in names:
+                raise UsageError(f"the final state {state!r} occurs in no move")
+        registers = frozenset(name for move in moves for name in move.assign)
+        number = {name: index for index, name in enumerate(names)}
+        transitions = tuple(Transition(number[m.source], m.label(registers), number[m.target]) for m in moves)
+        return cls(len(names), 0, frozenset(number[state] for state in ends), transitions, names=names)
+
+    @classmethod
+    def from_cea(
+        cls,
+        initial: str,
+        finals: str | Iterable[str],
+        transitions: Iterable[tuple[str, str | None, Iterable[str], str]],
+    ) -> Acea:
+        """Theorem 11: a complex event automaton, whose transitions (p, P, L, q) mark whole events with the variables L.
+
+        >>> from acelera import Acea, query
+        >>> moves = [("p", "type = 'H'", {"x"}, "w"), ("w", None, (), "w"), ("w", "type = 'T'", {"y"}, "q")]
+        >>> cea = Acea.from_cea("p", "q", moves)
+        >>> query(cea).run([{"type": "H"}, {"type": "H"}, {"type": "T"}]).select(["start", "end"]).to_pylist()
+        [{'start': 1, 'end': 3}, {'start': 2, 'end': 3}]
+        """
+        moves = [
+            Move(p, q, when=when, marks=dict.fromkeys(variables, "event")) for p, when, variables, q in transitions
+        ]
+        return cls.of(initial, finals, moves)
+
+    def draw(self) -> Drawing:
+        """A picture: `.dot` and `.mermaid` are texts, `.svg()` needs Graphviz; a notebook shows it."""
+        from acelera.automata.drawing import Drawing
+
+        return Drawing(self)
 
     def _check_transitions(self) -> None:
         for number, transition in enumerate(self.transitions, 1):

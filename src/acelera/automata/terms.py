@@ -1,7 +1,7 @@
 """Terms: what assignments, predicates and marks of an automaton compute from the event and the registers.
 
-The paper's expressions are constants, attributes and ⊕; here ⊕ is a step of an aggregate, and there are the few further operations that
-the conditions of the language need. A register that was never written holds UNSET.
+The paper's expressions are constants, attributes and ⊕; here ⊕ is a step of an aggregate, and there are the few
+further operations that the conditions of the language need. A register that was never written holds UNSET.
 """
 
 from __future__ import annotations
@@ -102,7 +102,8 @@ class Position(Term):
 class Latest(Term):
     """Where the newest match of a guard starts, of those that have ended by now; 0 if there is none.
 
-    This is all that UNLESS needs: φ from s to e has a ψ inside if and only if the newest start of a ψ that ended by e is at s or later.
+    This is all that UNLESS needs: φ from s to e has a ψ inside if and only if the newest start of a ψ that ended by
+    e is at s or later.
     """
 
     guard: int
@@ -393,7 +394,9 @@ class Known(Term):
 
 @dataclass(frozen=True)
 class Collected(Term):
-    """A set of tuples with new ones added: what a variable's events have in the attributes that a condition speaks of."""
+    """A set of tuples with new ones added: what a variable's events have in the attributes that a condition speaks
+    of.
+    """
 
     state: Term
     width: int

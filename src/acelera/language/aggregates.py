@@ -71,6 +71,10 @@ class Aggregate:
         if state is OVERFLOW:
             return OVERFLOW
         result = canonical(self._call(self.finish, state))
+        if self.user_defined and not isinstance(result, _VALUES):
+            raise AggregateError(
+                f"the aggregate function `{self.name}` gave {result!r}; a number, a text, a boolean or None is wanted"
+            )
         return OVERFLOW if not self.selects and _overflows(result) else result
 
     def _call(self, function: Callable[..., Any], *arguments: Any) -> Any:
@@ -85,10 +89,15 @@ class Aggregate:
 
 
 def canonical(value: Any) -> Any:
-    """One NaN and one zero, so that equal values are equal to Python."""
+    """One NaN and one zero, so that equal values are equal to Python; Python's numbers rather than NumPy's."""
+    if type(value).__module__ == "numpy" and hasattr(value, "item"):
+        value = value.item()
     if isinstance(value, float):
         return math.nan if value != value else value + 0.0
     return value
+
+
+_VALUES = (type(None), bool, int, float, str, Decimal)
 
 
 def _overflows(value: Any) -> bool:
@@ -170,15 +179,23 @@ def _only(kinds: frozenset[Kind], result: Type | None = None) -> Callable[[Type]
 
 
 def _sum_type(given: Type) -> Type | None:
+    if given.kind is Kind.NULL:
+        return INT  # of a column without values: the sum of none
     if given.kind is Kind.DECIMAL:
         return Type(Kind.DECIMAL, pa.decimal128(38, scale_of(given)))
     sums = {Kind.INT: INT, Kind.FLOAT: FLOAT, Kind.DURATION: given}
     return given if given.vague else sums.get(given.kind)
 
 
+def _product_type(given: Type) -> Type | None:
+    return None if given.kind in (Kind.DECIMAL, Kind.DURATION) else _sum_type(given)
+
+
 def _range_type(given: Type) -> Type | None:
     if given.kind is Kind.TIMESTAMP:
         return Type(Kind.DURATION, pa.duration(given.arrow.unit))
+    if given.vague:
+        return given
     return _sum_type(given)
 
 
@@ -275,7 +292,7 @@ _builtin(
     _range_type,
     "numbers, timestamps and durations",
 )
-_builtin("product", _same, _product, 1, _same, _only(frozenset({Kind.INT, Kind.FLOAT})), "integers and floats")
+_builtin("product", _same, _product, 1, _same, _product_type, "integers and floats")
 _builtin(
     "variance",
     lambda v: (1, float(v), 0.0),

@@ -73,6 +73,17 @@ def check(query: ast.Query, schema: Schema | None, bag_union: BagUnion = "once",
     return Checked(query, schema, bag_union, dict(bindings.variables), columns)
 
 
+def check_variables(query: ast.Query, schema: Schema, variables: dict[str, Variable]) -> Checked:
+    """The clauses of a query whose variables come from elsewhere than from its formula: from an automaton."""
+    checker = _Checker(schema, "once", query.formula)
+    bindings = Bindings(variables, NONE)
+    checker.clauses(query)
+    columns = checker.result(query, bindings)
+    if checker.problems:
+        raise QueryCheckError(checker.problems)
+    return Checked(query, schema, "once", variables, columns)
+
+
 class _Checker:
     def __init__(self, schema: Schema | None, bag_union: BagUnion, formula: ast.Formula) -> None:
         self.schema = schema
@@ -107,8 +118,8 @@ class _Checker:
                 return self.combine(made, merge, node.span, support=Bounds.merged)
             case ast.Or():
                 return self.combine(made, Bounds.either, node.span)
-            case ast.And():
-                return self.combine(made, Bounds.both, node.span)
+            case ast.And():  # its events are those of the left side
+                return self.combine(made, Bounds.both, node.span, support=lambda left, _: left)
             case ast.Iteration() | ast.ContiguousIteration():
                 repeated = {name: v.with_bounds(v.bounds.repeated()) for name, v in made[0].variables.items()}
                 return Bindings(repeated, made[0].support.repeated())
@@ -209,6 +220,12 @@ class _Checker:
                     item.span,
                     "choose another name",
                 )
+            if self.schema is not None and self.schema.time is not None and item.attribute == self.schema.order_by[0]:
+                self.wrong(
+                    f"`{item.attribute}` is the time of events, so AGG cannot create it",
+                    item.span,
+                    "choose another name",
+                )
             created[item.attribute] = self.aggregation(item.value, inner)
         fresh = Variable(ONE, created, (f"AGG {node.variable}",))
         before = inner.get(node.variable)
@@ -231,7 +248,8 @@ class _Checker:
             self.wrong(f"the formula{' to the left' if to_the_left else ''} never binds `{name}`{near}", span, hint)
             return Variable(Bounds(0, 1), {}, (), complete=False, from_stream=True)
         if not found.bounds.high:
-            self.wrong(f"`{name}` is always empty here: a PROJECT to the left does not keep it", span)
+            why = "a PROJECT that does not keep it, or an AND whose sides cannot agree"
+            self.wrong(f"`{name}` is always empty here, because of what stands to the left: {why}", span)
             return Variable(Bounds(0, 1), {}, (), complete=False, from_stream=True)
         return found
 
@@ -240,7 +258,7 @@ class _Checker:
         if name in held.attributes:
             return held.attributes[name]
         if name == "position":
-            return INT
+            return INT if self.schema is not None else UNKNOWN
         if name == "type" and held.from_stream:
             return STRING
         if name == "time":

@@ -6,12 +6,13 @@ import math
 import operator
 import re
 from collections.abc import Callable, Sequence
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from functools import lru_cache
 
+from acelera.errors import AggregateError
 from acelera.language import ast
 from acelera.language.aggregates import EXACT, INT64
-from acelera.language.events import Value
+from acelera.language.events import Moment, Value
 from acelera.language.literals import parse_date, parse_timestamp
 
 Lookup = Callable[[ast.Attribute], Value]
@@ -26,17 +27,17 @@ def evaluate(expression: ast.Expression, lookup: Lookup) -> Value:
                 return value
             case ast.Timestamp(text):
                 instant = parse_timestamp(text)
-                return None if instant is None else instant.nanoseconds
+                return None if instant is None else Moment(instant.nanoseconds)
             case ast.Date(text):
                 return parse_date(text)
             case ast.Interval(amount, unit):
-                return amount * ast.UNITS[unit]
+                return Moment(amount * ast.UNITS[unit])
             case ast.Attribute():
                 return lookup(node)
             case ast.Unary("NOT", _):
                 return _not(values[0])
             case ast.Unary():
-                return None if values[0] is None else _fit(-values[0])
+                return None if values[0] is None else _negate(values[0])
             case ast.Binary("AND", _, _):
                 return _and(values[0], values[1])
             case ast.Binary("OR", _, _):
@@ -83,7 +84,12 @@ def compare(symbol: str, one: Value, two: Value) -> bool | None:
         return None
     if isinstance(one, float) or isinstance(two, float):
         one, two = float(one), float(two)
-    return COMPARISONS[symbol](one, two)
+    try:
+        return COMPARISONS[symbol](one, two)
+    except TypeError:  # only an aggregate function of a user can give another type than it should
+        raise AggregateError(
+            f"{one!r} cannot be compared with {two!r}; an aggregate function must give what its `returns` says"
+        ) from None
 
 
 def _not(value: bool | None) -> bool | None:
@@ -135,6 +141,8 @@ def _arithmetic(
     """Floats if either side is one, decimals if either side is one, integers otherwise."""
 
     def apply(one: Value, two: Value) -> Value:
+        if isinstance(one, Moment) or isinstance(two, Moment):
+            return Moment(plain(one, two))
         if isinstance(one, float) or isinstance(two, float):
             return plain(float(one), float(two))
         if isinstance(one, Decimal) or isinstance(two, Decimal):
@@ -142,6 +150,16 @@ def _arithmetic(
         return _fit(plain(one, two))
 
     return apply
+
+
+def _negate(value: Value) -> Value:
+    if isinstance(value, Moment):
+        return Moment(-int(value))
+    return value.copy_negate() if isinstance(value, Decimal) else _fit(-value)
+
+
+def _absolute(value: Value) -> Value:
+    return _negate(value) if value < 0 else value
 
 
 def _divide(one: Value, two: Value) -> float | None:
@@ -155,7 +173,10 @@ def _remainder(one: Value, two: Value) -> Value:
     if isinstance(one, float) or isinstance(two, float):
         return math.fmod(float(one), float(two)) if math.isfinite(one) else None
     if isinstance(one, Decimal) or isinstance(two, Decimal):
-        return EXACT.remainder(one, two)
+        try:
+            return EXACT.remainder(one, two)
+        except InvalidOperation:  # more digits than any column holds
+            return None
     rest = abs(one) % abs(two)
     return rest if one >= 0 else -rest
 
@@ -196,7 +217,7 @@ def _nullif(one: Value, two: Value) -> Value:
 
 
 _FUNCTIONS: dict[str, Callable[..., Value]] = {
-    "abs": _strict(lambda value: _fit(abs(value))),
+    "abs": _strict(_absolute),
     "floor": _strict(_whole(math.floor)),
     "ceil": _strict(_whole(math.ceil)),
     "sqrt": _strict(lambda value: math.sqrt(value) if value >= 0 else None),

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 from acelera.errors import AggregateError
 from acelera.language.aggregates import Overflow, canonical
 
 Value = Any
-"""None (NULL), bool, int, float, str, Decimal; a timestamp or duration is an int in nanoseconds, a date one in days."""
+"""None (NULL), bool, int, float, str, Decimal; a timestamp or duration is a Moment, a date an int in days."""
 
 STREAM: tuple[int, int] = (0, 0)
 """The origin of events that were in the stream; those made by the k-th AGG of the formula have the origin (1, k)."""
@@ -60,7 +63,23 @@ class Event:
 
     def sort_key(self) -> tuple[Any, ...]:
         """An order of events that only serves to write bags always in the same way."""
-        return (self.position, self.origin, repr(self.attributes))
+        return (
+            self.position,
+            self.origin,
+            str(self.type),
+            [(name, _sortable(value)) for name, value in self.attributes],
+        )
+
+
+def _sortable(value: Value) -> tuple[int, str]:
+    """Equal values have equal keys, whatever their type."""
+    if isinstance(value, int | float | Decimal) and math.isfinite(value):
+        return (0, str(Fraction(value)))
+    return (1, repr(value))
+
+
+class Moment(int):
+    """A timestamp or a duration in nanoseconds. Unlike other integers it may be larger than 64 bits."""
 
 
 def made_event(

@@ -31,6 +31,13 @@ def parse_condition(text: str) -> ast.Condition:
     return _parse(text, "condition", ast.Condition)
 
 
+def parse_expression(text: str) -> ast.Expression:
+    """The AST of an SQL expression over attributes."""
+    condition = parse_condition(f"x[({text})]")
+    assert isinstance(condition, ast.Each)
+    return condition.predicate
+
+
 R = TypeVar("R")
 
 

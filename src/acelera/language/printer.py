@@ -96,7 +96,7 @@ def _formula(node: ast.Formula, made: Sequence[_Piece]) -> _Piece:
         case ast.Strict():
             return _Piece(f"STRICT({made[0].text})", _POSTFIX)
         case ast.As(_, bound):
-            return _Piece(f"{made[0].at_least(_POSTFIX)} AS {name(bound)}", _POSTFIX)
+            return _Piece(f"{made[0].at_least(_POSTFIX)} AS {variable(bound)}", _POSTFIX)
         case ast.Iteration(inner):
             return _Piece(_repeated(inner, made[0]) + "+", _POSTFIX)
         case ast.ContiguousIteration(inner):
@@ -108,7 +108,7 @@ def _formula(node: ast.Formula, made: Sequence[_Piece]) -> _Piece:
             return _Piece(f"{made[0].text} PROJECT {', '.join(items)}", _CHAIN)
         case ast.Agg(_, target, created):
             assigned = ", ".join(f"{name(item.attribute)} <- {_aggregation(item.value)}" for item in created)
-            return _Piece(f"{made[0].text} AGG {name(target)}[{assigned}]", _CHAIN)
+            return _Piece(f"{made[0].text} AGG {variable(target)}[{assigned}]", _CHAIN)
     raise AssertionError(f"unknown formula {type(node).__name__}")
 
 

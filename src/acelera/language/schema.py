@@ -61,6 +61,11 @@ class Schema:
 
     def _refuse_collisions(self) -> None:
         """`position` and `time` are what every event has; a column of that name would be mistaken for it."""
+        first = self.columns.get("position")
+        if first is not None and self.order_by[:1] == ("position",) and first.kind is not Kind.INT:
+            raise SchemaError(
+                f"the order column `position` is of type {first}, but positions are integers; rename the column"
+            )
         taken = ["position"] + (["time"] if self.time is not None else [])
         for name in taken:
             if name in self.columns and name not in self.order_by[:1]:
@@ -88,6 +93,9 @@ def schema_of(described: object, *, type_column: str | None = "type", event_type
     """
     if isinstance(described, Schema):
         return described
+    for option, value in (("type_column", type_column), ("event_type", event_type)):
+        if value is not None and not isinstance(value, str):
+            raise SchemaError(f"{option}={value!r} is not a name")
     if isinstance(described, pa.Schema):
         repeated = {name for name in described.names if described.names.count(name) > 1}
         if repeated:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import pairwise, product
 
 from acelera.language import ast
@@ -11,27 +10,38 @@ from acelera.language.events import Bag, ComplexEvent, Event
 
 
 def satisfies(c: ComplexEvent, condition: ast.Condition) -> bool:
-    """C ⊨ condition. Only TRUE satisfies."""
+    """C ⊨ condition. Only TRUE satisfies.
 
-    def combine(node: ast.Condition, made: Sequence[bool]) -> bool:
-        match node:
-            case ast.Both():  # φ FILTER (c ∧ d) ≡ (φ FILTER c) FILTER d
-                return made[0] and made[1]
-            case ast.Either():  # φ FILTER (c ∨ d) ≡ (φ FILTER c) OR (φ FILTER d)
-                return made[0] or made[1]
-            case ast.Each(variable, predicate):  # C(X) ⊨ P iff e ⊨ P for every e in C(X)
-                return all(holds(predicate, {variable: event}, variable) for event in c(variable))
-            case ast.Across(predicate):
-                return across(c, predicate)
-            case ast.Same(variable, attributes):
-                return all(same(c(variable), attribute) for attribute in attributes)
-            case ast.Increasing(variable, attribute):
-                return successive(c(variable), attribute, "<")
-            case ast.Decreasing(variable, attribute):
-                return successive(c(variable), attribute, ">")
-        raise AssertionError(f"unknown condition {type(node).__name__}")
+    φ FILTER (c ∧ d) ≡ (φ FILTER c) FILTER d, so d is asked only if c holds; φ FILTER (c ∨ d) ≡ (φ FILTER c) OR (φ
+    FILTER d).
+    """
+    held = False
+    todo: list[tuple[ast.Condition, bool]] = [(condition, False)]
+    while todo:
+        node, left_is_known = todo.pop()
+        if not isinstance(node, ast.Both | ast.Either):
+            held = satisfies_atom(c, node)
+        elif not left_is_known:
+            todo += [(node, True), (node.left, False)]
+        elif held == isinstance(node, ast.Both):  # the left side does not decide alone
+            todo.append((node.right, False))
+    return held
 
-    return ast.fold(condition, combine)
+
+def satisfies_atom(c: ComplexEvent, condition: ast.Condition) -> bool:
+    """C ⊨ a condition without AND and OR."""
+    match condition:
+        case ast.Each(variable, predicate):  # C(X) ⊨ P iff e ⊨ P for every e in C(X)
+            return all(holds(predicate, {variable: event}, variable) for event in c(variable))
+        case ast.Across(predicate):
+            return across(c, predicate)
+        case ast.Same(variable, attributes):
+            return all(same(c(variable), attribute) for attribute in attributes)
+        case ast.Increasing(variable, attribute):
+            return successive(c(variable), attribute, "<")
+        case ast.Decreasing(variable, attribute):
+            return successive(c(variable), attribute, ">")
+    raise AssertionError(f"unknown condition {type(condition).__name__}")
 
 
 def holds(predicate: ast.Expression, events: dict[str, Event], default: str = "") -> bool:

@@ -53,6 +53,7 @@ def evaluate(
     for partition in partitions(rows, schema, query, ties):
         for c in {c.without_origins() for c in find(partition.events)}:
             if within(c, query.within, partition.events):
+                refuse_overflow(c)
                 row = {column.name: present(c, column, checked, partition) for column in checked.columns}
                 found.append((partition.places[c.end - 1], partition.places[c.start - 1], repr(c), row))
     return [row for *_, row in sorted(found, key=lambda item: item[:3])]
@@ -108,7 +109,10 @@ def refuse_tie(rows: Sequence[Row], one: int, two: int, schema: Schema, query: a
 def show(schema: Schema, name: str, value: Value) -> str:
     """A value as a person writes it."""
     if value is not None and schema.columns[name].kind is Kind.TIMESTAMP:
-        moment = datetime.datetime(1970, 1, 1) + datetime.timedelta(microseconds=value // 1000)
+        try:
+            moment = datetime.datetime(1970, 1, 1) + datetime.timedelta(microseconds=value // 1000)
+        except OverflowError:  # beyond the years that Python knows
+            return f"{value} ns"
         return moment.isoformat(sep=" ") + (f"{value % 1000:03d}" if value % 1000 else "")
     return repr(value)
 
@@ -132,6 +136,13 @@ def within(c: ComplexEvent, window: ast.Within | None, events: Sequence[Event]) 
     begin, end = events[c.start - 1].time, events[c.end - 1].time
     assert begin is not None and end is not None, "the checker asks for a stream with time"
     return end - begin <= window.amount * ast.UNITS[window.unit]
+
+
+def refuse_overflow(c: ComplexEvent) -> None:
+    """A match that holds an aggregate that overflowed is an error, whether or not it is shown."""
+    for event in c.events():
+        for name, _ in event.attributes:
+            event.value(name)
 
 
 def present(c: ComplexEvent, column: Column, checked: Checked, partition: Partition) -> Value:

@@ -1,0 +1,161 @@
+"""What is known of an automaton without running it. All answers are safe: when in doubt they say the costlier thing."""
+
+from __future__ import annotations
+
+from acelera.automata.model import Acea, Label, Transition
+from acelera.automata.terms import Attr, Identical, Later, Latest, Position, Reg, Term, registers_read, subterms
+
+
+def needed_registers(automaton: Acea) -> list[frozenset[str]]:
+    """For each state the registers that matter for what follows."""
+    needed: list[frozenset[str]] = [frozenset()] * automaton.states
+    changed = True
+    while changed:
+        changed = False
+        for t in automaton.transitions:
+            read = needed[t.target] | t.label.reads_after()
+            before = frozenset().union(*(registers_read(term) for name, term in t.label.assign if name in read))
+            if not before <= needed[t.source]:
+                needed[t.source] |= before
+                changed = True
+    return needed
+
+
+def lets_pass(t: Transition) -> bool:
+    """Whether a transition reads any event and does nothing with it: it marks nothing, asks nothing, keeps the
+    registers.
+    """
+    keeps = all(term == Reg(name) for name, term in t.label.assign)
+    return not t.label.marks and not t.label.predicate and keeps
+
+
+def is_idle(t: Transition) -> bool:
+    """Whether a transition lets any event pass and stays where it is."""
+    return t.source == t.target and lets_pass(t)
+
+
+def is_unambiguous(automaton: Acea) -> bool:
+    """Whether no complex event has two runs, for certain: then nothing has to be removed from the output.
+
+    Two runs are followed at once as long as they mark the same and their predicates may hold together.
+    """
+    from acelera.automata.simplify import impossible, reachable
+
+    outgoing: dict[int, list[Transition]] = {}
+    for t in automaton.transitions:
+        outgoing.setdefault(t.source, []).append(t)
+    # A pair of states, and whether the two runs have already parted.
+    begin = (automaton.initial, automaton.initial, False)
+    number = {begin: 0}
+    todo, edges = [begin], []
+    while todo:
+        state = todo.pop()
+        one, two, parted = state
+        for first in outgoing.get(one, ()):
+            for second in outgoing.get(two, ()):
+                together = (*first.label.predicate, *second.label.predicate)
+                if not _may_mark_the_same(first.label, second.label) or impossible(together):
+                    continue
+                target = (first.target, second.target, parted or first != second)
+                if target not in number:
+                    number[target] = len(number)
+                    todo.append(target)
+                edges.append((number[state], number[target]))
+    ends = {n for (p, q, parted), n in number.items() if parted and p in automaton.finals and q in automaton.finals}
+    return not ends & reachable({0}, edges)
+
+
+def _may_mark_the_same(one: Label, two: Label) -> bool:
+    """Whether two labels can put equal events into all variables."""
+
+    def shape(label: Label) -> list[tuple[str, list[tuple[str, ...] | None]]]:
+        return [
+            (name, sorted((tuple(field for field, _ in mark.fields or ()) for mark in bag), key=repr))
+            for name, bag in label.marks
+        ]
+
+    return shape(one) == shape(two)
+
+
+def uses_contiguity(automaton: Acea) -> bool:
+    """Whether it matters that an event stands right after another: some run cannot let any event pass."""
+    going_on = {t.source for t in automaton.transitions} - {automaton.initial}
+    return not going_on <= waiting_states(automaton) or any(uses_contiguity(guard) for guard in automaton.guards)
+
+
+def waiting_states(automaton: Acea) -> set[int]:
+    """The states in which any event may pass: they stay, or go to a state that stays and can do all that they can."""
+    staying = {t.source for t in automaton.transitions if is_idle(t)}
+    moves: dict[int, set[tuple[Label, int]]] = {}
+    for t in automaton.transitions:
+        if not lets_pass(t):
+            moves.setdefault(t.source, set()).add((t.label, t.target))
+    passing = [t for t in automaton.transitions if lets_pass(t) and t.target in staying]
+    return staying | {t.source for t in passing if moves.get(t.source, set()) <= moves.get(t.target, set())}
+
+
+def uses_positions(automaton: Acea) -> bool:
+    """Whether the number of a position matters, rather than which comes first."""
+    return any(_uses_positions(each) for each in (automaton, *automaton.guards))
+
+
+def _uses_positions(automaton: Acea) -> bool:
+    # UNLESS keeps the position of a start, and only asks whether another start is later.
+    ordered: set[str] = set()
+    for t in automaton.transitions:
+        for term in t.label.predicate:
+            if isinstance(term, Later) and isinstance(term.left, Reg) and isinstance(term.right, Latest):
+                ordered.add(term.left.name)
+    for t in automaton.transitions:
+        assigned = [term for name, term in t.label.assign if not (name in ordered and term == Position())]
+        marked = [term for _, bag in t.label.marks for mark in bag for term in mark.terms()]
+        if any(_is_position(part) for term in (*assigned, *t.label.predicate, *marked) for part in subterms(term)):
+            return True
+    return False
+
+
+def _is_position(term: Term) -> bool:
+    return isinstance(term, Position) or term == Attr("position")
+
+
+def reactions(automaton: Acea) -> list[tuple[Term, ...]]:
+    """What an event must satisfy for some state to react to it: one of these conjunctions.
+
+    An event that satisfies none of them changes nothing, unless contiguity or positions are used.
+    """
+    found: dict[tuple[Term, ...], None] = {}
+    for each in (automaton, *automaton.guards):
+        for t in each.transitions:
+            if not lets_pass(t):
+                found[tuple(term for term in t.label.predicate if is_one_event(term))] = None
+    return list(found)
+
+
+def is_one_event(term: Term) -> bool:
+    """Whether a term looks at nothing but the event in hand."""
+    return not any(isinstance(part, Reg | Latest | Position | Identical | Later) for part in subterms(term))
+
+
+def longest_run(automaton: Acea) -> int | None:
+    """How many events a run can read at most; None if there is no limit."""
+    depth: dict[int, int] = {automaton.initial: 0}
+    for _ in range(automaton.states):
+        changed = False
+        for t in automaton.transitions:
+            if t.source in depth and depth[t.source] + 1 > depth.get(t.target, 0):
+                depth[t.target] = depth[t.source] + 1
+                changed = True
+        if not changed:
+            return max(depth.values())
+    return None
+
+
+def state_growth(automaton: Acea, windowed: bool) -> str:
+    """How much must be remembered, in words."""
+    limits = [longest_run(each) for each in (automaton, *automaton.guards)]
+    if None not in limits:
+        longest = max(limit for limit in limits if limit is not None)
+        return f"bounded: no match reads more than {longest} events"
+    if windowed:
+        return "bounded by the window"
+    return "grows with the stream: without WITHIN every partial match may still be completed"

@@ -1,0 +1,123 @@
+"""Pictures of automata: DOT and Mermaid text always, SVG where Graphviz is installed."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from acelera.automata.model import Acea, Label, Transition
+from acelera.automata.terms import Attr, Const, Identical, Position, Reg, Sql, Term
+from acelera.errors import UsageError
+from acelera.language import ast
+
+
+def label_text(label: Label) -> str:
+    """What a transition does, as one would write it in a query: `SELL, price > 100 → msft`."""
+    types = [name for term in label.predicate if (name := _type_of(term)) is not None]
+    tests = [_test(term) for term in label.predicate if _type_of(term) is None]
+    before = ", ".join([*types, *tests]) or "any"
+    sets = [f"{name} ← {term}" for name, term in label.assign if term != Reg(name) and not _trivial(term)]
+    variables = [name for name, _ in label.marks if name not in types] or [name for name, _ in label.marks]
+    after = [", ".join(variables)] if variables else []
+    text = " → ".join([before, *after])
+    return f"{text} [{'; '.join(sets)}]" if sets else text
+
+
+def _type_of(term: Term) -> str | None:
+    """R, if the term is `type = 'R'`."""
+    if not isinstance(term, Sql) or not isinstance(term.expression, ast.Binary) or term.expression.operator != "=":
+        return None
+    right = term.expression.right
+    if (
+        term.leaves == (((None, "type"), Attr("type")),)
+        and isinstance(right, ast.Literal)
+        and isinstance(right.value, str)
+    ):
+        return right.value
+    return None
+
+
+def _test(term: Term) -> str:
+    if term == Identical(Position(), Const(1)):
+        return "first position"
+    return str(term)
+
+
+def _trivial(term: Term) -> bool:
+    return isinstance(term, Const)
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A picture of an automaton. In a notebook it shows itself.
+
+    `dot` and `mermaid` are its text in these two languages; `svg()` needs Graphviz.
+    """
+
+    automaton: Acea
+
+    @property
+    def dot(self) -> str:
+        """The picture in Graphviz's language."""
+        automaton = self.automaton
+        lines = ["digraph acea {", "  rankdir=LR;", '  node [shape=circle, fontname="sans-serif"];',
+                 '  edge [fontname="sans-serif", fontsize=11];', '  start [shape=point, label=""];']  # fmt: skip
+        for state in range(automaton.states):
+            shape = ", shape=doublecircle" if state in automaton.finals else ""
+            lines.append(f"  s{state} [label={_quoted(automaton.names[state])}{shape}];")
+        lines.append(f"  start -> s{automaton.initial};")
+        for (source, target), texts in _edges(automaton.transitions).items():
+            lines.append(f"  s{source} -> s{target} [label={_quoted(chr(10).join(texts))}];")
+        return "\n".join([*lines, "}"])
+
+    @property
+    def mermaid(self) -> str:
+        """The picture in Mermaid's language."""
+        automaton = self.automaton
+        lines = ["flowchart LR", "  start(( )) --> " + f"s{automaton.initial}"]
+        for state in range(automaton.states):
+            name = _escaped(automaton.names[state])
+            lines.append(f'  s{state}((("{name}")))' if state in automaton.finals else f'  s{state}(("{name}"))')
+        for (source, target), texts in _edges(automaton.transitions).items():
+            lines.append(f'  s{source} -->|"{"<br>".join(_escaped(text) for text in texts)}"| s{target}')
+        return "\n".join(lines)
+
+    def svg(self) -> str:
+        """The picture as SVG, drawn by Graphviz."""
+        program = shutil.which("dot")
+        if program is None:
+            raise UsageError(
+                "an SVG is drawn by Graphviz, and its program `dot` is not there; install it, or take the text in .dot "
+                "or .mermaid"
+            )
+        done = subprocess.run([program, "-Tsvg"], input=self.dot, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise UsageError(f"Graphviz could not draw this: {done.stderr.strip()}")
+        return done.stdout
+
+    def _repr_mimebundle_(self, **_: object) -> dict[str, str]:
+        bundle = {"text/plain": self.dot, "text/vnd.mermaid": self.mermaid}
+        return {**bundle, "image/svg+xml": self.svg()} if shutil.which("dot") else bundle
+
+    def __str__(self) -> str:
+        return self.dot
+
+
+def _edges(transitions: Sequence[Transition]) -> dict[tuple[int, int], list[str]]:
+    """The labels between each two states: one arrow each."""
+    edges: dict[tuple[int, int], list[str]] = {}
+    for t in transitions:
+        edges.setdefault((t.source, t.target), []).append(label_text(t.label))
+    return edges
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{escaped}"'
+
+
+def _escaped(text: str) -> str:
+    """Mermaid reads HTML entities, with # for &."""
+    return "".join(char if char.isalnum() or char in " _.,;:=+-*/()←→'" else f"#{ord(char)};" for char in text)

@@ -1,0 +1,199 @@
+"""Smaller automata that accept the same: each pass a function of its own, `simplify` runs them all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from acelera.automata.analysis import needed_registers
+from acelera.automata.model import Acea, Label, Transition
+from acelera.automata.terms import Attr, Const, Sql, Term
+from acelera.language import ast
+from acelera.language.evaluation import compare, evaluate
+
+
+def simplify(automaton: Acea) -> Acea:
+    """All passes, until none makes a change; the guards are simplified as well."""
+    guards = tuple(simplify(guard) for guard in automaton.guards)
+    current = replace(automaton, guards=guards)
+    while True:
+        smaller = current
+        for one_pass in PASSES:
+            smaller = one_pass(smaller)
+        if smaller == current:
+            return current
+        current = smaller
+
+
+def rebuilt(automaton: Acea, order: Sequence[int], transitions: Sequence[Transition]) -> Acea:
+    """The automaton of these states, in this order, renumbered, with these transitions between them."""
+    number = {state: index for index, state in enumerate(order)}
+    moved = dict.fromkeys(
+        Transition(number[t.source], t.label, number[t.target])
+        for t in transitions
+        if t.source in number and t.target in number
+    )
+    finals = frozenset(number[state] for state in automaton.finals if state in number)
+    return Acea(len(number), number[automaton.initial], finals, tuple(moved), automaton.guards)
+
+
+# --- passes -------------------------------------------------------------------------------------------------------
+
+
+def drop_impossible(automaton: Acea) -> Acea:
+    """Without transitions whose predicate can never hold."""
+    kept = tuple(t for t in automaton.transitions if not impossible(t.label.predicate))
+    return replace(automaton, transitions=kept, names=())
+
+
+def drop_useless_states(automaton: Acea) -> Acea:
+    """Without states that cannot be reached or from which nothing is accepted, and without double transitions."""
+    forward = reachable({automaton.initial}, [(t.source, t.target) for t in automaton.transitions])
+    backward = reachable(set(automaton.finals), [(t.target, t.source) for t in automaton.transitions])
+    useful = sorted((forward & backward) | {automaton.initial})
+    return rebuilt(automaton, useful, automaton.transitions)
+
+
+def forget_dead_registers(automaton: Acea) -> Acea:
+    """Without assignments to registers that are never read again."""
+    needed = needed_registers(automaton)
+
+    def alive(t: Transition) -> Label:
+        read = needed[t.target] | t.label.reads_after()
+        return replace(t.label, assign=tuple((name, term) for name, term in t.label.assign if name in read))
+
+    return replace(automaton, transitions=tuple(replace(t, label=alive(t)) for t in automaton.transitions), names=())
+
+
+def merge_by_label(automaton: Acea) -> Acea:
+    """The subset construction over labels, if that makes no more states: equal labels lead to one state.
+
+    A run is determined by its labels, so this accepts the same.
+    """
+    begin = frozenset({automaton.initial})
+    number = {begin: 0}
+    todo, transitions = [begin], []
+    outgoing: dict[int, list[Transition]] = {}
+    for t in automaton.transitions:
+        outgoing.setdefault(t.source, []).append(t)
+    while todo:
+        states = todo.pop()
+        targets: dict[Label, set[int]] = {}
+        for state in sorted(states):
+            for t in outgoing.get(state, ()):
+                targets.setdefault(t.label, set()).add(t.target)
+        for label, reached in targets.items():
+            target = frozenset(reached)
+            if target not in number:
+                if len(number) == automaton.states:
+                    return automaton
+                number[target] = len(number)
+                todo.append(target)
+            transitions.append(Transition(number[states], label, number[target]))
+    if len(transitions) > len(automaton.transitions):
+        return automaton
+    finals = frozenset(index for states, index in number.items() if states & automaton.finals)
+    return Acea(len(number), 0, finals, tuple(transitions), automaton.guards)
+
+
+def merge_equivalent_states(automaton: Acea) -> Acea:
+    """One state for all from which the same can follow (the coarsest bisimulation)."""
+    block = [int(state in automaton.finals) for state in range(automaton.states)]
+    block[automaton.initial] += 2  # the initial state stays one that nothing leads to
+    outgoing: list[list[Transition]] = [[] for _ in range(automaton.states)]
+    for t in automaton.transitions:
+        outgoing[t.source].append(t)
+    while True:
+        follows = [
+            (block[state], frozenset((t.label, block[t.target]) for t in outgoing[state]))
+            for state in range(automaton.states)
+        ]
+        numbers = {key: index for index, key in enumerate(dict.fromkeys(follows))}
+        refined = [numbers[key] for key in follows]
+        if len(set(refined)) == len(set(block)):
+            break
+        block = refined
+    first = {each: block.index(each) for each in block}
+    order = sorted(set(first.values()))
+    moved = [replace(t, source=first[block[t.source]], target=first[block[t.target]]) for t in automaton.transitions]
+    return rebuilt(automaton, order, moved)
+
+
+PASSES = (drop_impossible, drop_useless_states, forget_dead_registers, merge_by_label, merge_equivalent_states)
+
+
+def reachable(begin: set[int], edges: Sequence[tuple[int, int]]) -> set[int]:
+    """All states that the edges lead to."""
+    following: dict[int, list[int]] = {}
+    for source, target in edges:
+        following.setdefault(source, []).append(target)
+    reached, todo = set(begin), list(begin)
+    while todo:
+        for target in following.get(todo.pop(), ()):
+            if target not in reached:
+                reached.add(target)
+                todo.append(target)
+    return reached
+
+
+# --- predicates that cannot hold ----------------------------------------------------------------------------------
+
+
+def impossible(predicate: Sequence[Term]) -> bool:
+    """Whether no event at all satisfies these terms; only what is certain is said to be so."""
+    if any(isinstance(term, Const) and term.constant is not True for term in predicate):
+        return True
+    about: dict[str, list[Sql]] = {}
+    for term in predicate:
+        for conjunct in conjuncts(term):
+            attributes = {leaf for _, leaf in conjunct.leaves}
+            if len(attributes) == 1 and isinstance(leaf := attributes.pop(), Attr):
+                about.setdefault(leaf.name, []).append(conjunct)
+    return any(contradictory(terms) for terms in about.values())
+
+
+def conjuncts(term: Term) -> list[Sql]:
+    """`P AND Q` as the terms P and Q, each with its own leaves."""
+    if not isinstance(term, Sql):
+        return []
+    found, todo = [], [term.expression]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, ast.Binary) and node.operator == "AND":
+            todo += [node.right, node.left]
+        else:
+            used = {(a.variable, a.name) for a in ast.walk(node) if isinstance(a, ast.Attribute)}
+            found.append(Sql(node, tuple((key, leaf) for key, leaf in term.leaves if key in used)))
+    return found
+
+
+def contradictory(terms: Sequence[Sql]) -> bool:
+    """Whether predicates about one attribute exclude each other: two values at once, or an empty range."""
+    compared = [found for found in (comparison(term.expression) for term in terms) if found is not None]
+    for operator, value in compared:
+        if operator == "=":
+            return any(evaluate(term.expression, lambda _, v=value: v) is not True for term in terms)  # type: ignore[misc]
+    lows = [(value, operator) for operator, value in compared if operator in (">", ">=")]
+    highs = [(value, operator) for operator, value in compared if operator in ("<", "<=")]
+    for low, low_operator in lows:
+        for high, high_operator in highs:
+            touching = "<=" if (low_operator, high_operator) == (">=", "<=") else "<"
+            if compare(touching, low, high) is not True:
+                return True
+    is_null = any(isinstance(term.expression, ast.IsNull) and not term.expression.negated for term in terms)
+    return is_null and bool(compared)
+
+
+_MIRRORED = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+
+
+def comparison(expression: ast.Expression) -> tuple[str, object] | None:
+    """`attribute op constant`, whichever way round, if the expression is one."""
+    if not isinstance(expression, ast.Binary) or expression.operator not in _MIRRORED:
+        return None
+    left, right = expression.left, expression.right
+    if isinstance(left, ast.Attribute) and isinstance(right, ast.Literal) and right.value is not None:
+        return expression.operator, right.value
+    if isinstance(right, ast.Attribute) and isinstance(left, ast.Literal) and left.value is not None:
+        return _MIRRORED[expression.operator], left.value
+    return None
