@@ -310,7 +310,9 @@ ROWS = st.fixed_dictionaries(
 )
 
 
-def streams(longest: int = 6) -> st.SearchStrategy[pa.Table]:
+def streams(longest: int = 6, shortest: int = 0) -> st.SearchStrategy[pa.Table]:
     """A short stream over SCHEMA."""
     arrow = pa.schema([pa.field(name, kind.arrow) for name, kind in SCHEMA.columns.items()])
-    return st.lists(ROWS, max_size=longest).map(lambda rows: pa.Table.from_pylist(rows, schema=arrow))
+    return st.lists(ROWS, min_size=shortest, max_size=longest).map(
+        lambda rows: pa.Table.from_pylist(rows, schema=arrow)
+    )

@@ -93,6 +93,18 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     assert result.exit_code == 1 and "not a parquet file" in result.stderr
 
 
+def test_explain_and_draw(query: str, tmp_path: Path) -> None:
+    explained = run("explain", query)
+    assert explained.exit_code == 0
+    assert "simplified: " in explained.output and "state: bounded by the window" in explained.output
+    assert run("draw", query).output.startswith("digraph acea {")
+    assert run("draw", query, "--format", "mermaid").output.startswith("flowchart LR")
+    target = tmp_path / "picture.dot"
+    assert run("draw", query, "-o", target).exit_code == 0
+    assert target.read_text().startswith("digraph acea {")
+    assert run("draw", "-", stdin="MATCH A ;").exit_code == 1
+
+
 def test_demo() -> None:
     result = run("demo")
     assert result.exit_code == 0
@@ -110,7 +122,7 @@ def test_the_example_of_check() -> None:
     assert "prices      list<item: double>" in result.output
 
 
-@pytest.mark.parametrize("command", ["check", "demo"])
+@pytest.mark.parametrize("command", ["check", "explain", "draw", "demo"])
 def test_help_shows_an_example(command: str) -> None:
     result = run(command, "--help")
     assert result.exit_code == 0

@@ -131,6 +131,7 @@ def test_aggregates_of_ones_own() -> None:
         ("a b", {}, "cannot be the name"),
         (3, {}, "cannot be the name"),
         ("fine", {"lift": 5}, "lift must be a function"),
+        ("fine", {"identity": []}, "must be hashable"),
         ("fine", {"returns": "nonsense"}, "not a type"),
     ],
 )

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 import acelera as ac
 from acelera.automata.compilation import compile_formula
 from acelera.automata.interpreter import accepted
+from acelera.automata.simplify import simplify
 from acelera.language import ast
 from acelera.language.checker import check
 from acelera.language.events import Event
@@ -26,7 +27,8 @@ def cases(draw: st.DrawFn) -> tuple[ast.Formula, pa.Table]:
     """A formula and a stream, the shorter the more matches the formula may have."""
     formula = draw(formulas(depth=draw(st.integers(1, 5))))
     costly = sum(isinstance(node, COSTLY) for node in ast.walk(formula))
-    return formula, draw(streams(8 if costly <= 1 else 5 if costly == 2 else 4))
+    longest = 8 if costly <= 1 else 5 if costly == 2 else 4
+    return formula, draw(streams(longest, shortest=longest // 2))
 
 
 def events_of(table: pa.Table) -> list[Event]:
@@ -47,3 +49,6 @@ def test_automaton_and_semantics_agree(bag_union: Any, case: tuple[ast.Formula, 
     expected = {c.without_origins() for c in denotation(formula, Stream(events, "type", bag_union == "once"))}
     automaton = compile_formula(formula, SCHEMA, bag_union)
     assert {c.without_origins() for c in accepted(automaton, events)} == expected
+    smaller = simplify(automaton)
+    assert (smaller.states, len(smaller.transitions)) <= (automaton.states, len(automaton.transitions))
+    assert {c.without_origins() for c in accepted(smaller, events)} == expected

@@ -85,13 +85,25 @@ def uses_contiguity(automaton: Acea) -> bool:
 
 def waiting_states(automaton: Acea) -> set[int]:
     """The states in which any event may pass: they stay, or go to a state that stays and can do all that they can."""
-    staying = {t.source for t in automaton.transitions if is_idle(t)}
+    return {t.source for t in passing_transitions(automaton)}
+
+
+def passing_transitions(automaton: Acea) -> list[Transition]:
+    """The transitions by which an event passes and nothing at all happens: no match begins with it, none ends."""
+    outside = {automaton.initial, *automaton.finals}
+    staying = {t.source for t in automaton.transitions if is_idle(t)} - outside
     moves: dict[int, set[tuple[Label, int]]] = {}
     for t in automaton.transitions:
         if not lets_pass(t):
             moves.setdefault(t.source, set()).add((t.label, t.target))
-    passing = [t for t in automaton.transitions if lets_pass(t) and t.target in staying]
-    return staying | {t.source for t in passing if moves.get(t.source, set()) <= moves.get(t.target, set())}
+    return [
+        t
+        for t in automaton.transitions
+        if lets_pass(t)
+        and t.source != automaton.initial
+        and t.target in staying
+        and moves.get(t.source, set()) <= moves.get(t.target, set())
+    ]
 
 
 def uses_positions(automaton: Acea) -> bool:
@@ -125,8 +137,9 @@ def reactions(automaton: Acea) -> list[tuple[Term, ...]]:
     """
     found: dict[tuple[Term, ...], None] = {}
     for each in (automaton, *automaton.guards):
+        passing = set(passing_transitions(each))
         for t in each.transitions:
-            if not lets_pass(t):
+            if t not in passing:
                 found[tuple(term for term in t.label.predicate if is_one_event(term))] = None
     return list(found)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from acelera.automata.terms import (
@@ -87,6 +88,13 @@ class Label:
     assign: tuple[tuple[str, Term], ...] = ()
     predicate: tuple[Term, ...] = ()
     marks: Marks = ()
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.assign, self.predicate, self.marks))
+
+    def __hash__(self) -> int:
+        return self._hash  # labels are compared often and are large
 
     def bag(self, variable: str) -> tuple[Mark, ...]:
         """λ(X)."""

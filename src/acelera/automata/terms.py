@@ -288,8 +288,8 @@ def seen(term: Term, env: Environment) -> Value:
     found = term.value(env)
     if found is OVERFLOW:
         raise AggregateError(
-            f"integer overflow: an aggregate of a match that ends at position {env.event.position} does not fit into its "
-            "type; aggregate floats instead, or fewer events"
+            f"integer overflow: an aggregate of a match that ends at position {env.event.position} does not fit into "
+            "its type; aggregate floats instead, or fewer events"
         )
     return found
 

@@ -19,12 +19,12 @@ def term_of(given: object, registers: frozenset[str]) -> Term:
     try:
         expression = parse_expression(given)
     except QueryError as error:
-        raise UsageError(f"{given!r} is not an expression: {error}") from None
+        problem = error.problems[0]
+        hint = f" ({problem.hint})" if problem.hint else ""
+        raise UsageError(f"{given!r} is not an expression: {problem.message}{hint}") from None
     leaves: dict[tuple[str | None, str], Term] = {}
     for node in ast.walk(expression):
         if isinstance(node, ast.Attribute):
-            if node.variable is not None:
-                raise UsageError(f"{given!r}: an automaton has no variables to read from; write {node.name} alone")
             leaves[(None, node.name)] = Reg(node.name) if node.name in registers else Attr(node.name)
     if isinstance(expression, ast.Attribute):
         return leaves[(None, expression.name)]

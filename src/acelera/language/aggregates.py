@@ -62,7 +62,10 @@ class Aggregate:
         if state is NULLED:
             return NULLED
         lifted = self._call(self.lift, (position, value) if self.by_position else value)
-        return self._call(self.combine, state, lifted)
+        combined = self._call(self.combine, state, lifted)
+        if self.user_defined:
+            self._call(hash, combined)  # states are kept in registers and compared
+        return combined
 
     def value(self, state: Any) -> Any:
         """The value of the aggregate, from the state after all values."""
@@ -149,6 +152,12 @@ def aggregate(
     for role, function in (("lift", lift), ("combine", combine), ("finish", finish)):
         if not callable(function):
             raise UsageError(f"aggregate {name!r}: {role} must be a function, not {function!r}")
+    try:
+        hash(identity)
+    except TypeError:
+        raise UsageError(
+            f"aggregate {name!r}: states are compared, so they must be hashable: a tuple, not a list"
+        ) from None
     declared = None if returns is None else parse_type(returns)
     _registry[key] = Aggregate(key, lift, combine, identity, finish, lambda given: declared or given, user_defined=True)
 

@@ -1,0 +1,130 @@
+"""What the analyses say holds on every stream: compared with brute force on small automata."""
+
+from collections import Counter
+from dataclasses import replace
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from test_agreement import cases, events_of
+
+import acelera as ac
+from acelera.automata.analysis import (
+    is_unambiguous,
+    longest_run,
+    needed_registers,
+    reactions,
+    state_growth,
+    uses_contiguity,
+    uses_positions,
+)
+from acelera.automata.compilation import compile_formula
+from acelera.automata.interpreter import _complex_event, _outgoing, _step, accepted, newest_starts
+from acelera.automata.model import Acea
+from acelera.automata.simplify import simplify
+from acelera.automata.terms import Environment
+from acelera.language import ast
+from acelera.language.events import ComplexEvent, Event
+from strategies import SCHEMA
+
+pytestmark = pytest.mark.property
+Case = tuple[ast.Formula, pa.Table]
+
+
+def automaton_of(case: Case) -> tuple[Acea, list[Event]]:
+    return simplify(compile_formula(case[0], SCHEMA)), events_of(case[1])
+
+
+def runs(automaton: Acea, events: list[Event]) -> Counter[ComplexEvent]:
+    """Every accepting run counts."""
+    latest, outgoing = newest_starts(automaton, events), _outgoing(automaton)
+    found: Counter[ComplexEvent] = Counter()
+    for start in range(len(events)):
+        alive = [((automaton.initial, ()), ())]
+        for position in range(start, len(events)):
+            alive = [
+                (after, (*marked, *new))
+                for configuration, marked in alive
+                for after, new in _step(outgoing, configuration, events[position], latest[position])
+            ]
+            for (state, _), marked in alive:
+                if state in automaton.finals:
+                    found[_complex_event(start + 1, position + 1, marked).without_origins()] += 1
+    return found
+
+
+@given(cases())
+def test_unambiguous_automata_have_one_run_for_each_match(case: Case) -> None:
+    automaton, events = automaton_of(case)
+    if is_unambiguous(automaton):
+        assert all(count == 1 for count in runs(automaton, events).values())
+
+
+@given(cases())
+def test_registers_that_are_not_needed_do_not_matter(case: Case) -> None:
+    automaton = compile_formula(case[0], SCHEMA)
+    needed, events = needed_registers(automaton), events_of(case[1])
+    wiped = tuple(
+        replace(t, label=replace(t.label, assign=tuple(
+            (name, term) for name, term in t.label.assign if name in needed[t.target] | t.label.reads_after()
+        )))
+        for t in automaton.transitions
+    )  # fmt: skip
+    assert accepted(replace(automaton, transitions=wiped), events) == accepted(automaton, events)
+
+
+@given(cases())
+def test_events_that_nothing_reacts_to_can_be_dropped(case: Case) -> None:
+    automaton, events = automaton_of(case)
+    if uses_contiguity(automaton) or uses_positions(automaton):
+        return
+    wanted = reactions(automaton)
+    kept = [
+        event for event in events
+        if any(all(term.value(Environment(event)) is True for term in tests) for tests in wanted)
+    ]  # fmt: skip
+    renumbered = [replace(event, position=number) for number, event in enumerate(kept, 1)]
+    back = {number: event.position for number, event in enumerate(kept, 1)}
+
+    def restored(c: ComplexEvent) -> tuple[object, ...]:
+        bags = {name: sorted((back[e.position], e.attributes) for e in bag) for name, bag in c.bags}
+        return (back[c.start], back[c.end], repr(bags))
+
+    def plain(c: ComplexEvent) -> tuple[object, ...]:
+        bags = {name: sorted((e.position, e.attributes) for e in bag) for name, bag in c.bags}
+        return (c.start, c.end, repr(bags))
+
+    assert {restored(c) for c in accepted(automaton, renumbered)} == {plain(c) for c in accepted(automaton, events)}
+
+
+@given(cases())
+def test_no_run_is_longer_than_the_longest(case: Case) -> None:
+    automaton, events = automaton_of(case)
+    limit = longest_run(automaton)
+    if limit is not None:
+        assert all(c.end - c.start < limit for c in accepted(automaton, events))
+
+
+@pytest.mark.parametrize(
+    ("query", "unambiguous", "contiguous", "positions", "growth"),
+    [
+        ("A ; B ; C", True, False, False, "grows with the stream"),
+        ("A : B : C", True, True, False, "bounded: no match reads more than 3 events"),
+        ("A ; B WITHIN 5 EVENTS", True, False, False, "bounded by the window"),
+        ("A:+", True, True, False, "grows with the stream"),
+        ("(A ; B) UNLESS C", True, False, False, "grows with the stream"),
+        ("START(A) ; B", True, False, True, "grows with the stream"),
+        ("A ; B FILTER A.position = 2", True, False, True, "grows with the stream"),
+        ("STRICT(A ; B)", True, True, False, "bounded"),
+        ("(A+ AS x)+", True, False, False, "grows with the stream"),
+        ("A ; B+ ; C PROJECT A, C", False, False, False, "grows with the stream"),
+        ("A+ FILTER A[same(v)]", True, False, False, "grows with the stream"),
+    ],
+)
+def test_what_is_said(query: str, unambiguous: bool, contiguous: bool, positions: bool, growth: str) -> None:
+    parsed = ac.query(f"MATCH {query}")
+    found = parsed.automaton
+    assert is_unambiguous(found) is unambiguous
+    assert uses_contiguity(found) is contiguous
+    assert uses_positions(found) is positions
+    assert state_growth(found, parsed.ast.within is not None).startswith(growth)
