@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from acelera.language import ast
 from acelera.language.aggregates import find_aggregate
 from acelera.language.checker import BagUnion, _Checker
+from acelera.language.conditions import predicate_condition
 from acelera.language.expressions import MULTISET_PREDICATES
-from acelera.language.parser import negate, predicate_condition
+from acelera.language.parser import negate
 from acelera.language.schema import Schema, schema_of
 from acelera.language.types import NUMBERS, ORDERED, Kind
 from acelera.language.variables import Bindings, Variable

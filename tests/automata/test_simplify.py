@@ -10,9 +10,10 @@ from test_agreement import cases, events_of
 import acelera as ac
 from acelera.automata import simplify as passes
 from acelera.automata.compilation import compile_formula
+from acelera.automata.contradictions import impossible
 from acelera.automata.interpreter import accepted
 from acelera.automata.model import Acea, Label, Transition
-from acelera.automata.simplify import PASSES, impossible, simplify
+from acelera.automata.simplify import PASSES, simplify
 from acelera.automata.terms import Const, Reg, Term
 from acelera.automata.texts import term_of
 from acelera.language import ast

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from acelera.automata.model import Acea, Label, Transition
+from acelera.automata.contradictions import impossible
+from acelera.automata.model import Acea, Label, Transition, reachable
 from acelera.automata.terms import Attr, Identical, Later, Latest, Position, Reg, Term, registers_read, subterms
 
 
@@ -39,8 +40,6 @@ def is_unambiguous(automaton: Acea) -> bool:
 
     Two runs are followed at once as long as they mark the same and their predicates may hold together.
     """
-    from acelera.automata.simplify import impossible, reachable
-
     outgoing: dict[int, list[Transition]] = {}
     for t in automaton.transitions:
         outgoing.setdefault(t.source, []).append(t)

@@ -14,7 +14,7 @@ from itertools import permutations, product
 
 from acelera.automata.analysis import is_idle
 from acelera.automata.conditions import filtered
-from acelera.automata.model import IDLE, Acea, Label, Mark, Transition, marks
+from acelera.automata.model import IDLE, Acea, Label, Mark, Transition, marks, reachable
 from acelera.automata.terms import (
     Attr,
     Const,
@@ -67,27 +67,14 @@ class Part:
 
 def trimmed(states: int, transitions: Sequence[Transition]) -> Part:
     """Without states that cannot be reached, or from which no match can end, and without double transitions."""
-    forward = _reach(START_STATE, [(t.source, t.target) for t in transitions])
-    backward = _reach(FINAL, [(t.target, t.source) for t in transitions])
+    forward = reachable([START_STATE], [(t.source, t.target) for t in transitions])
+    backward = reachable([FINAL], [(t.target, t.source) for t in transitions])
     useful = sorted((forward & backward) - {START_STATE, FINAL})
     number = {START_STATE: START_STATE, FINAL: FINAL, **{state: index + 2 for index, state in enumerate(useful)}}
     kept = (t for t in transitions if t.source in number and t.target in number)
     renumbered = dict.fromkeys(Transition(number[t.source], t.label, number[t.target]) for t in kept)
     live = forward & backward
     return Part(len(useful) + 2, tuple(t for t in renumbered if live) if FINAL in forward else ())
-
-
-def _reach(begin: int, edges: Sequence[tuple[int, int]]) -> set[int]:
-    following: dict[int, list[int]] = {}
-    for source, target in edges:
-        following.setdefault(source, []).append(target)
-    reached, todo = {begin}, [begin]
-    while todo:
-        for target in following.get(todo.pop(), ()):
-            if target not in reached:
-                reached.add(target)
-                todo.append(target)
-    return reached
 
 
 def compile_formula(formula: ast.Formula, schema: Schema | None = None, bag_union: BagUnion = "once") -> Acea:

@@ -308,6 +308,16 @@ class Acea:
         return f"{self.states} states, {len(self.transitions)} transitions, {len(self.registers)} registers{guards}"
 
 
-def keep(registers: Iterable[str]) -> dict[str, Term]:
-    """The assignment that keeps registers as they are."""
-    return {name: Reg(name) for name in registers}
+def reachable(begin: Iterable[int], edges: Iterable[tuple[int, int]]) -> set[int]:
+    """All states that the edges lead to."""
+    following: dict[int, list[int]] = {}
+    for source, target in edges:
+        following.setdefault(source, []).append(target)
+    reached = set(begin)
+    todo = list(reached)
+    while todo:
+        for target in following.get(todo.pop(), ()):
+            if target not in reached:
+                reached.add(target)
+                todo.append(target)
+    return reached

@@ -14,9 +14,9 @@ from typing import Any
 from acelera.errors import AggregateError
 from acelera.language import ast
 from acelera.language.aggregates import OVERFLOW, find_aggregate
+from acelera.language.conditions import replace_attributes
 from acelera.language.evaluation import compare, evaluate
 from acelera.language.events import Event, Value
-from acelera.language.parser import replace_attributes
 from acelera.language.printer import name as quoted
 from acelera.language.printer import print_expression
 

@@ -9,14 +9,13 @@ import math
 from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
-from typing import Any, NoReturn, TypeVar
+from typing import Any, TypeVar
 
 import lark
 
-from acelera.errors import Problem, QuerySyntaxError, Span
+from acelera.errors import QuerySyntaxError, Span
 from acelera.language import ast
-from acelera.language.aggregates import find_aggregate
-from acelera.language.expressions import FUNCTIONS, MULTISET_PREDICATES
+from acelera.language.conditions import Name, Quantified, fail, to_condition
 from acelera.language.literals import parse_date, parse_timestamp
 from acelera.language.syntax_errors import explain_syntax_error
 
@@ -65,33 +64,6 @@ def _lark() -> lark.Lark:
     )
 
 
-def _fail(message: str, span: Span | None, hint: str | None = None) -> NoReturn:
-    """Found while building; the text is filled in further up, where it is known."""
-    raise QuerySyntaxError([Problem(message, span, hint)])
-
-
-class _Name(str):
-    """An identifier, with its place and whether it was in backticks."""
-
-    span: Span
-    quoted: bool
-
-
-class _Quantified(ast.Expression):
-    """`x[P]` while it is not yet known whether it stands where a condition may stand."""
-
-    def __init__(self, variable: _Name, predicate: ast.Expression, span: Span) -> None:
-        object.__setattr__(self, "variable", variable)
-        object.__setattr__(self, "predicate", predicate)
-        object.__setattr__(self, "span", span)
-
-    variable: _Name
-    predicate: ast.Expression
-
-    def parts(self) -> tuple[object, ...]:
-        return (self.variable, self.predicate)
-
-
 def _span(*items: Any) -> Span:
     """From the first item to the last: tokens, names and nodes all know their place."""
     spans = [_place(item) for item in items if item is not None]
@@ -120,10 +92,10 @@ class _AstBuilder(lark.Transformer[Any, Any]):
 
     # names and brackets
 
-    def name(self, items: list[lark.Token]) -> _Name:
+    def name(self, items: list[lark.Token]) -> Name:
         token = items[0]
         text = {"QUOTED": _unquote(token), "ANY": "ANY"}.get(token.type, str(token))
-        name = _Name(text)
+        name = Name(text)
         name.span, name.quoted = _span(token), token.type == "QUOTED"
         return name
 
@@ -173,7 +145,7 @@ class _AstBuilder(lark.Transformer[Any, Any]):
         name = _unit(unit, "events")
         amount = _whole(number)
         if amount == 0 and name == "events":
-            _fail(
+            fail(
                 "WITHIN 0 EVENTS leaves no room for any match",
                 span,
                 "a window of one event is WITHIN 1 EVENTS",
@@ -199,7 +171,7 @@ class _AstBuilder(lark.Transformer[Any, Any]):
         formula, kept = items[0], items[2::2]
         everything = [item for item in kept if isinstance(item, ast.Star)]
         if len(everything) > 1:
-            _fail("`*` stands twice in PROJECT", everything[1].span)
+            fail("`*` stands twice in PROJECT", everything[1].span)
         named = tuple(item for item in kept if isinstance(item, ast.Kept))
         return ast.Project(formula, bool(everything), named, span=_span(formula, kept[-1]))
 
@@ -309,11 +281,11 @@ class _AstBuilder(lark.Transformer[Any, Any]):
         token, span = items[0], _span(*items)
         if token.isdigit():
             if len(token) > 30:
-                _fail("this number is too large", span)
+                fail("this number is too large", span)
             return ast.Literal(int(token), span=span)
         value = float(token)
         if math.isinf(value):
-            _fail("this number is too large", span)
+            fail("this number is too large", span)
         return ast.Literal(value, span=span)
 
     def string(self, items: list[lark.Token]) -> ast.Literal:
@@ -331,7 +303,7 @@ class _AstBuilder(lark.Transformer[Any, Any]):
     def timestamp(self, items: list[lark.Token]) -> ast.Timestamp:
         text = _unquote(items[1])
         if parse_timestamp(text) is None:
-            _fail(
+            fail(
                 f"'{text}' is not a timestamp",
                 _span(items[1]),
                 "write it like TIMESTAMP '2024-01-31 10:00:00'",
@@ -341,7 +313,7 @@ class _AstBuilder(lark.Transformer[Any, Any]):
     def date(self, items: list[lark.Token]) -> ast.Date:
         text = _unquote(items[1])
         if parse_date(text) is None:
-            _fail(f"'{text}' is not a date", _span(items[1]), "write it like DATE '2024-01-31'")
+            fail(f"'{text}' is not a date", _span(items[1]), "write it like DATE '2024-01-31'")
         return ast.Date(text, span=_span(*items))
 
     def interval(self, items: list[Any]) -> ast.Interval:
@@ -354,8 +326,8 @@ class _AstBuilder(lark.Transformer[Any, Any]):
     def variable_attribute(self, items: list[Any]) -> ast.Attribute:
         return ast.Attribute(str(items[0]), str(items[2]), span=_span(*items))
 
-    def each(self, items: list[Any]) -> _Quantified:
-        return _Quantified(items[0], items[2], _span(*items))
+    def each(self, items: list[Any]) -> Quantified:
+        return Quantified(items[0], items[2], _span(*items))
 
     def call(self, items: list[Any]) -> ast.Call:
         function, *arguments = _no_tokens(items)
@@ -371,29 +343,28 @@ def _nodes(items: Sequence[Any]) -> list[Any]:
     return [item for item in items if isinstance(item, lark.Token | ast.Node)]
 
 
-def _text(name: _Name | None) -> str | None:
+def _text(name: Name | None) -> str | None:
     return None if name is None else str(name)
 
 
 def _whole(number: lark.Token) -> int:
     if not number.isdigit():
-        _fail(
+        fail(
             f"{number} is not a whole number",
             _span(number),
             "choose a smaller unit, such as 90 minutes for 1.5 hours",
         )
     if len(number) > 15:
-        _fail("this number is too large", _span(number))
+        fail("this number is too large", _span(number))
     return int(number)
 
 
-def _unit(name: _Name, *more: str) -> str:
+def _unit(name: Name, *more: str) -> str:
     known = [*more, *ast.UNITS]
-    for unit in known:
-        if name.lower() in (unit, unit[:-1]):
-            return unit
-    listed = ", ".join(known)
-    _fail(f"`{name}` is not a unit", name.span, f"the units are {listed}")
+    found = [unit for unit in known if name.lower() in (unit, unit[:-1])]
+    if not found:
+        fail(f"`{name}` is not a unit", name.span, f"the units are {', '.join(known)}")
+    return found[0]
 
 
 def negate(operand: ast.Expression, span: Span | None = None) -> ast.Expression:
@@ -403,140 +374,3 @@ def negate(operand: ast.Expression, span: Span | None = None) -> ast.Expression:
         assert isinstance(value, int | float)
         return ast.Literal(-value, span=span)
     return ast.Unary("-", operand, span=span)
-
-
-# --- conditions ---------------------------------------------------------------------------------------------------
-
-
-def to_condition(expression: ast.Expression) -> ast.Condition:
-    """Read an expression that stands after FILTER as a condition.
-
-    AND and OR at the top combine conditions; whatever stands below them is a predicate over events.
-    """
-
-    def below(node: ast.Expression) -> Sequence[ast.Expression]:
-        return (node.left, node.right) if isinstance(node, ast.Binary) and node.operator in ("AND", "OR") else ()
-
-    def combine(node: ast.Expression, made: Sequence[ast.Condition]) -> ast.Condition:
-        if isinstance(node, ast.Binary) and made:
-            kind = ast.Both if node.operator == "AND" else ast.Either
-            return kind(made[0], made[1], span=node.span)
-        return _quantified(node) if isinstance(node, _Quantified) else predicate_condition(node)
-
-    return ast.fold(expression, combine, below)
-
-
-def predicate_condition(predicate: ast.Expression) -> ast.Condition:
-    """A predicate over variables as a condition: `Each` if it speaks of one variable, otherwise `Across`."""
-    variables: set[str] = set()
-    for node in ast.walk(predicate):
-        _refuse_aggregates(node)
-        if isinstance(node, _Quantified) and isinstance(node.predicate, ast.Literal):
-            variable, name = node.variable, node.predicate.value
-            _fail(f"`{variable}[…]` takes a condition", node.span, f"an attribute is written {variable}.{name}")
-        if isinstance(node, _Quantified):
-            _fail(
-                f"`{node.variable}[…]` speaks of every event of {node.variable}, so no larger expression can hold it",
-                node.span,
-                f"combine such conditions with AND and OR only; a NOT goes inside: {node.variable}[NOT …]",
-            )
-        if isinstance(node, ast.Call) and node.function in MULTISET_PREDICATES:
-            _fail(
-                f"`{node.function}` speaks of all events of a variable",
-                node.span,
-                f"write x[{node.function}(…)]",
-            )
-        if isinstance(node, ast.Attribute):
-            if node.variable is None:
-                _fail(
-                    f"`{node.name}` needs a variable here",
-                    node.span,
-                    f"write x.{node.name} for an attribute of the events that x holds, or '{node.name}' for a text",
-                )
-            variables.add(node.variable)
-    if not variables:
-        _fail("a condition must speak of some variable", predicate.span, "write x.attribute or x[…]")
-    if len(variables) > 1:
-        return ast.Across(predicate, span=predicate.span)
-    first = next(node for node in ast.walk(predicate) if isinstance(node, ast.Attribute))
-    return ast.Each(variables.pop(), without_variable(predicate), span=first.span)
-
-
-def _refuse_aggregates(node: ast.Expression) -> None:
-    """A condition speaks of events; what is aggregated over them must first be an attribute of an event."""
-    if isinstance(node, ast.Call) and find_aggregate(node.function) and node.function not in FUNCTIONS:
-        _fail(
-            f"`{node.function}` is an aggregate function; a condition speaks of events",
-            node.span,
-            f"aggregate first, then filter: … AGG m[k <- {node.function}(…)] FILTER m.k > 2",
-        )
-
-
-def without_variable(predicate: ast.Expression) -> ast.Expression:
-    """`x.price > 5` as it stands inside `x[…]`: `price > 5`."""
-    return replace_attributes(predicate, lambda attribute: ast.Attribute(None, attribute.name, span=attribute.span))
-
-
-def replace_attributes(expression: ast.Expression, change: Any) -> ast.Expression:
-    """The expression with every attribute replaced by what `change` makes of it."""
-
-    def combine(node: ast.Expression, made: Sequence[ast.Expression]) -> ast.Expression:
-        if isinstance(node, ast.Attribute):
-            changed: ast.Expression = change(node)
-            return changed
-        rest = iter(made)
-        parts: list[Any] = []
-        for part in node.parts():
-            if isinstance(part, ast.Expression):
-                parts.append(next(rest))
-            elif isinstance(part, tuple):
-                parts.append(tuple(next(rest) for _ in part))
-            else:
-                parts.append(part)
-        return type(node)(*parts, span=node.span)
-
-    return ast.fold(expression, combine)
-
-
-def _quantified(node: _Quantified) -> ast.Condition:
-    """`x[P]`, or `x[same(…)]` and its like."""
-    variable, predicate = str(node.variable), node.predicate
-    if isinstance(predicate, ast.Call) and predicate.function in MULTISET_PREDICATES:
-        return _multiset_predicate(variable, predicate, node.variable.span)
-    for inner in ast.walk(predicate):
-        _refuse_aggregates(inner)
-        if isinstance(inner, _Quantified):
-            _fail("`[…]` cannot stand inside `[…]`", inner.span, "combine the two conditions with AND")
-        if isinstance(inner, ast.Call) and inner.function in MULTISET_PREDICATES:
-            _fail(
-                f"`{inner.function}` speaks of all events of {variable} together, so no larger predicate can hold it",
-                inner.span,
-                f"make it a condition of its own: {variable}[{inner.function}(…)] AND {variable}[…]",
-            )
-        if isinstance(inner, ast.Attribute) and inner.variable is not None:
-            if inner.variable == variable:
-                _fail(f"inside {variable}[…] an attribute stands alone", inner.span, f"write {inner.name}")
-            _fail(
-                f"{variable}[…] can speak only of one event of {variable}",
-                inner.span,
-                f"to compare variables, write the condition without brackets, as in {variable}.a < {inner.variable}.b",
-            )
-    return ast.Each(variable, predicate, span=node.variable.span)
-
-
-def _multiset_predicate(variable: str, call: ast.Call, span: Span | None) -> ast.Condition:
-    names: list[str] = []
-    for argument in call.arguments:
-        if not isinstance(argument, ast.Attribute) or argument.variable is not None:
-            _fail(
-                f"`{call.function}` takes attributes",
-                argument.span,
-                f"write {variable}[{call.function}(price)]",
-            )
-        names.append(argument.name)
-    if call.function == "same":
-        return ast.Same(variable, tuple(names), span=span)
-    if len(names) != 1:
-        _fail(f"`{call.function}` takes one attribute", call.span, "combine several with AND")
-    kind = ast.Increasing if call.function == "increasing" else ast.Decreasing
-    return kind(variable, names[0], span=span)

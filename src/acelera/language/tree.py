@@ -1,0 +1,124 @@
+"""What all syntax trees have in common: equality by structure, and walking without recursion."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, fields
+from typing import TypeVar
+
+from acelera.errors import Span
+
+N = TypeVar("N", bound="Node")
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Node:
+    """What all nodes have: a span, and equality by structure."""
+
+    span: Span | None = field(default=None, kw_only=True)
+
+    def parts(self) -> tuple[object, ...]:
+        """The values of all fields but the span."""
+        return tuple(getattr(self, f.name) for f in fields(self) if f.name != "span")
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Node):
+            return NotImplemented
+        pairs: list[tuple[object, object]] = [(self, other)]
+        while pairs:
+            one, two = pairs.pop()
+            if one is two:
+                continue
+            if type(one) is not type(two):  # so that 1, 1.0 and TRUE are different literals
+                return False
+            if isinstance(one, Node) and isinstance(two, Node):
+                pairs.extend(zip(one.parts(), two.parts(), strict=True))
+            elif isinstance(one, tuple) and isinstance(two, tuple):
+                if len(one) != len(two):
+                    return False
+                pairs.extend(zip(one, two, strict=True))
+            elif one != two:
+                return False
+        return True
+
+    def __hash__(self) -> int:
+        return hash(tuple(self._flat()))
+
+    def _flat(self) -> Iterator[object]:
+        todo: list[object] = [self]
+        while todo:
+            item = todo.pop()
+            if isinstance(item, Node):
+                yield type(item)
+                todo.extend(item.parts())
+            elif isinstance(item, tuple):
+                yield len(item)
+                todo.extend(item)
+            else:
+                yield item
+
+    def __repr__(self) -> str:
+        pieces: list[str] = []
+        todo: list[object] = [self]
+        while todo:
+            item = todo.pop()
+            if isinstance(item, _Text):
+                pieces.append(item)
+            elif isinstance(item, Node):
+                pieces.append(type(item).__name__)
+                todo.extend(reversed(_bracketed("(", item.parts(), ")")))
+            elif isinstance(item, tuple):
+                todo.extend(reversed(_bracketed("[", item, "]")))
+            else:
+                pieces.append(repr(item))
+        return "".join(pieces)
+
+
+class _Text(str):
+    """Punctuation of a repr, as against a string in the tree."""
+
+
+def _bracketed(opening: str, items: Sequence[object], closing: str) -> list[object]:
+    inner: list[object] = []
+    for item in items:
+        inner += [_Text(", "), item] if inner else [item]
+    return [_Text(opening), *inner, _Text(closing)]
+
+
+def children(node: N) -> tuple[N, ...]:
+    """The direct sub-nodes of the same family: formulas of a formula, expressions of an expression."""
+    family = node.family  # type: ignore[attr-defined]  # every node that is folded belongs to a family
+    found: list[N] = []
+    for part in node.parts():
+        if isinstance(part, family):
+            found.append(part)
+        elif isinstance(part, tuple):
+            found.extend(item for item in part if isinstance(item, family))
+    return tuple(found)
+
+
+def fold(root: N, combine: Callable[[N, Sequence[T]], T], below: Callable[[N], Sequence[N]] = children) -> T:
+    """Work bottom-up: `combine` gets a node and what was made of its children, left to right."""
+    todo: list[tuple[N, int]] = [(root, -1)]
+    made: list[T] = []
+    while todo:
+        node, count = todo.pop()
+        if count < 0:
+            inner = below(node)
+            todo.append((node, len(inner)))
+            todo.extend((child, -1) for child in reversed(inner))
+        else:
+            values = made[len(made) - count :]
+            del made[len(made) - count :]
+            made.append(combine(node, values))
+    return made[0]
+
+
+def walk(root: N) -> Iterator[N]:
+    """The node and all nodes of its family below it, from the top, left to right."""
+    todo = [root]
+    while todo:
+        node = todo.pop()
+        yield node
+        todo.extend(reversed(children(node)))
