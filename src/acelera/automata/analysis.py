@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from acelera.automata.contradictions import impossible
 from acelera.automata.model import Acea, Label, Transition, reachable
-from acelera.automata.terms import Attr, Identical, Later, Latest, Position, Reg, Term, registers_read, subterms
+from acelera.automata.terms import (
+    Attr,
+    Identical,
+    Later,
+    Latest,
+    Position,
+    Reg,
+    Term,
+    fresh_read,
+    registers_read,
+    subterms,
+)
 
 
 def needed_registers(automaton: Acea) -> list[frozenset[str]]:
@@ -14,12 +25,21 @@ def needed_registers(automaton: Acea) -> list[frozenset[str]]:
     while changed:
         changed = False
         for t in automaton.transitions:
-            read = needed[t.target] | t.label.reads_after()
+            read = live_registers(t.label, needed[t.target])
             before = frozenset().union(*(registers_read(term) for name, term in t.label.assign if name in read))
             if not before <= needed[t.source]:
                 needed[t.source] |= before
                 changed = True
     return needed
+
+
+def live_registers(label: Label, after: frozenset[str]) -> frozenset[str]:
+    """The registers whose assignment matters, if these are needed afterwards."""
+    live = after | label.reads_after()
+    for name, term in reversed(label.assign):
+        if name in live:
+            live |= fresh_read(term)
+    return live
 
 
 def lets_pass(t: Transition) -> bool:

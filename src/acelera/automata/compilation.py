@@ -8,6 +8,7 @@ an automaton that goes on after it could have ended has both transitions, into F
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import permutations, product
@@ -43,10 +44,6 @@ class Part:
     states: int
     transitions: tuple[Transition, ...]
 
-    def beginning(self) -> list[Transition]:
-        """The transitions that begin a match."""
-        return [t for t in self.transitions if t.source == START_STATE]
-
     def ending(self) -> list[Transition]:
         """The transitions that end a match."""
         return [t for t in self.transitions if t.target == FINAL]
@@ -73,8 +70,7 @@ def trimmed(states: int, transitions: Sequence[Transition]) -> Part:
     number = {START_STATE: START_STATE, FINAL: FINAL, **{state: index + 2 for index, state in enumerate(useful)}}
     kept = (t for t in transitions if t.source in number and t.target in number)
     renumbered = dict.fromkeys(Transition(number[t.source], t.label, number[t.target]) for t in kept)
-    live = forward & backward
-    return Part(len(useful) + 2, tuple(t for t in renumbered if live) if FINAL in forward else ())
+    return Part(len(useful) + 2, tuple(renumbered) if FINAL in forward else ())
 
 
 def compile_formula(formula: ast.Formula, schema: Schema | None = None, bag_union: BagUnion = "once") -> Acea:
@@ -213,7 +209,7 @@ def conjunction(left: Part, right: Part) -> Part:
     """φ1 AND φ2: both at once, as long as they mark the same; the marks of the left are kept."""
 
     def both(one: Transition, two: Transition) -> list[Label]:
-        assign = tuple(sorted((*one.label.assign, *two.label.assign)))
+        assign = (*one.label.assign, *two.label.assign)
         predicate = tuple(dict.fromkeys((*one.label.predicate, *two.label.predicate)))
         together = Label(assign, predicate, one.label.marks)
         return [together.with_predicate(*equal) for equal in same_marks(one.label, two.label)]
@@ -239,7 +235,8 @@ def same_marks(one: Label, two: Label) -> list[tuple[Term, ...]]:
     names = {name for label in (one, two) for name, _ in label.marks}
     ways: list[tuple[Term, ...]] = [()]
     for name in sorted(names):
-        here, there = one.bag(name), two.bag(name)
+        same = Counter(one.bag(name)) & Counter(two.bag(name))  # what is marked alike needs no condition
+        here, there = (list((Counter(label.bag(name)) - same).elements()) for label in (one, two))
         if len(here) != len(there):
             return []
         matched = {
@@ -434,7 +431,7 @@ def merged(one: Label, two: Label, once: bool) -> Label:
     for name in {name for label in (one, two) for name, _ in label.marks}:
         together = (*one.bag(name), *two.bag(name))
         bags[name] = tuple(dict.fromkeys(together)) if once else together
-    assign = tuple(sorted((*one.assign, *two.assign)))
+    assign = (*one.assign, *two.assign)
     return Label(assign, tuple(dict.fromkeys((*one.predicate, *two.predicate))), marks(bags))
 
 

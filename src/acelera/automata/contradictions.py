@@ -13,13 +13,13 @@ def impossible(predicate: Sequence[Term]) -> bool:
     """Whether no event at all satisfies these terms; only what is certain is said to be so."""
     if any(isinstance(term, Const) and term.constant is not True for term in predicate):
         return True
-    about: dict[str, list[Sql]] = {}
+    about: dict[str, list[ast.Expression]] = {}
     for term in predicate:
         for conjunct in conjuncts(term):
             attributes = {leaf for _, leaf in conjunct.leaves}
-            if len(attributes) == 1 and isinstance(leaf := attributes.pop(), Attr):
-                about.setdefault(leaf.name, []).append(conjunct)
-    return any(contradictory(terms) for terms in about.values())
+            if len(attributes) == 1 and isinstance(leaf := attributes.pop(), Attr) and is_plain(conjunct.expression):
+                about.setdefault(leaf.name, []).append(conjunct.expression)
+    return any(contradictory(tests) for tests in about.values())
 
 
 def conjuncts(term: Term) -> list[Sql]:
@@ -37,12 +37,33 @@ def conjuncts(term: Term) -> list[Sql]:
     return found
 
 
-def contradictory(terms: Sequence[Sql]) -> bool:
-    """Whether predicates about one attribute exclude each other: two values at once, or an empty range."""
-    compared = [found for found in (comparison(term.expression) for term in terms) if found is not None]
+_MIRRORED = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+
+
+def is_plain(expression: ast.Expression) -> bool:
+    """Whether only the attribute itself is compared, so that equal values of other types (5 and 5.0) do the same."""
+    for node in ast.walk(expression):
+        match node:
+            case ast.Attribute() | ast.Literal() | ast.In() | ast.Between() | ast.Unary("NOT", _):
+                continue
+            case ast.IsNull(operand, _) if isinstance(operand, ast.Attribute):
+                continue
+            case ast.Binary(operator, _, _) if operator in (*_MIRRORED, "<>", "OR", "AND"):
+                continue
+        return False
+    return True
+
+
+def contradictory(tests: Sequence[ast.Expression]) -> bool:
+    """Whether plain predicates about one attribute exclude each other: two values at once, or an empty range."""
+    literals = [node.value for test in tests for node in ast.walk(test) if isinstance(node, ast.Literal)]
+    kinds = {bool if isinstance(value, bool) else str if isinstance(value, str) else int for value in literals}
+    if len(kinds - {type(None)}) > 1:
+        return False  # without a schema, texts may still meet numbers; the checker will say so
+    compared = [found for found in (comparison(test) for test in tests) if found is not None]
     for operator, value in compared:
         if operator == "=":
-            return any(evaluate(term.expression, lambda _, v=value: v) is not True for term in terms)  # type: ignore[misc]
+            return any(not _holds_for(test, value) for test in tests)
     lows = [(value, operator) for operator, value in compared if operator in (">", ">=")]
     highs = [(value, operator) for operator, value in compared if operator in ("<", "<=")]
     for low, low_operator in lows:
@@ -50,11 +71,12 @@ def contradictory(terms: Sequence[Sql]) -> bool:
             touching = "<=" if (low_operator, high_operator) == (">=", "<=") else "<"
             if compare(touching, low, high) is not True:
                 return True
-    is_null = any(isinstance(term.expression, ast.IsNull) and not term.expression.negated for term in terms)
+    is_null = any(isinstance(test, ast.IsNull) and not test.negated for test in tests)
     return is_null and bool(compared)
 
 
-_MIRRORED = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+def _holds_for(test: ast.Expression, value: object) -> bool:
+    return evaluate(test, lambda _: value) is True
 
 
 def comparison(expression: ast.Expression) -> tuple[str, object] | None:

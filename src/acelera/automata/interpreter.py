@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from acelera.automata.model import Acea, Transition
-from acelera.automata.terms import Environment
+from acelera.automata.terms import Environment, holds
 from acelera.language.events import ComplexEvent, Event, bag, complex_event
 
 Registers = tuple[tuple[str, Any], ...]
-Collected = frozenset[tuple[str, tuple[Event, ...]]]
 Configuration = tuple[int, Registers]
 
 
@@ -79,11 +79,14 @@ def _step(
     reached = []
     for transition in outgoing.get(state, ()):
         label = transition.label
-        values = tuple((name, term.value(before)) for name, term in label.assign)
-        after = Environment(event, dict(values), latest)
-        if all(term.value(after) is True for term in label.predicate):
+        fresh: dict[str, Any] = {}
+        assigning = replace(before, fresh=fresh)
+        for name, term in label.assign:
+            fresh[name] = term.value(assigning)
+        after = Environment(event, fresh, latest)
+        if all(holds(term, after) for term in label.predicate):
             new = tuple((name, mark.event(after)) for name, marked in label.marks for mark in marked)
-            reached.append(((transition.target, values), new))
+            reached.append(((transition.target, tuple(fresh.items())), new))
     return reached
 
 

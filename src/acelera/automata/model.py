@@ -7,19 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from acelera.automata.terms import (
-    Attr,
-    Const,
-    Environment,
-    Latest,
-    Position,
-    Reg,
-    Term,
-    registers_read,
-    substitute,
-    subterms,
-    unseen,
-)
+from acelera.automata.terms import Attr, Const, Environment, Fresh, Reg, Term, fresh_read, registers_read, substitute
 from acelera.automata.texts import fields_of, term_of
 from acelera.errors import UsageError
 from acelera.language.events import STREAM, Event, made_event
@@ -48,7 +36,7 @@ class Mark:
             return fields[name]
         if fields is None or name == "time" or (name == "type" and self.typed):
             return Attr(name)
-        return Position() if name == "position" else Const(None)
+        return Attr(name) if name == "position" else Const(None)
 
     def terms(self) -> tuple[Term, ...]:
         """All terms of the mark."""
@@ -59,8 +47,9 @@ class Mark:
         read = env.event
         if self.fields is None:
             return replace(read, origin=self.origin)
-        values = {name: unseen(term, env) for name, term in self.fields}
-        return made_event(read.position, values, read.type if self.typed else None, read.time, self.origin)
+        values = {name: term.value(env) for name, term in self.fields}
+        kept = read.type if self.typed else None
+        return made_event(read.position, values, kept, read.time, self.origin, read.place)
 
 
 Marks = tuple[tuple[str, tuple[Mark, ...]], ...]
@@ -81,8 +70,8 @@ def _mark_order(mark: Mark) -> tuple[tuple[int, int], str]:
 class Label:
     """What a transition does besides moving: (σ, P, λ).
 
-    The assignment reads the registers as they were before; predicate and marks see them as they are after it. A
-    register that is not assigned is forgotten.
+    Assignments are made one after the other. They read the registers as they were before, and those before them;
+    predicate and marks see them as they are after it. A register that is not assigned is forgotten.
     """
 
     assign: tuple[tuple[str, Term], ...] = ()
@@ -101,9 +90,8 @@ class Label:
         return dict(self.marks).get(variable, ())
 
     def before(self, term: Term) -> Term:
-        """A term over the registers as they are after the assignment, as one over what they were before it."""
-        assigned = dict(self.assign)
-        return substitute(term, lambda part: assigned[part.name] if isinstance(part, Reg) else None)
+        """A term over the registers as they are after the assignment, for use in a further assignment."""
+        return substitute(term, lambda part: Fresh(part.name) if isinstance(part, Reg) else None)
 
     def reads_before(self) -> frozenset[str]:
         """The registers whose former value matters."""
@@ -121,7 +109,7 @@ class Label:
 
     def with_assign(self, more: Mapping[str, Term]) -> Label:
         """The label with further assignments."""
-        return replace(self, assign=tuple(sorted({**dict(self.assign), **more}.items())))
+        return replace(self, assign=(*self.assign, *more.items()))
 
     def with_predicate(self, *more: Term) -> Label:
         """The label with a stronger predicate."""
@@ -269,6 +257,10 @@ class Acea:
                 self._refuse(
                     number, transition, f"reads the register `{min(missing)}`, which may not be set in its source"
                 )
+            for index, (_, term) in enumerate(label.assign):
+                missing = fresh_read(term) - {name for name, _ in label.assign[:index]}
+                if missing:
+                    self._refuse(number, transition, f"uses the register `{min(missing)}` before it is assigned")
             missing = label.reads_after() - set(dict(label.assign))
             if missing:
                 self._refuse(number, transition, f"looks at the register `{min(missing)}`, which it does not assign")
@@ -296,11 +288,6 @@ class Acea:
     def variables(self) -> list[str]:
         """All variables that are marked."""
         return sorted({name for transition in self.transitions for name, _ in transition.label.marks})
-
-    def uses_guards(self) -> bool:
-        """Whether some term looks at a guard."""
-        terms = (term for transition in self.transitions for term in transition.label.terms())
-        return any(isinstance(found, Latest) for term in terms for found in subterms(term))
 
     def size(self) -> str:
         """How large it is, in words."""

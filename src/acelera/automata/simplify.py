@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from acelera.automata.analysis import needed_registers
+from acelera.automata.analysis import live_registers, needed_registers
 from acelera.automata.contradictions import impossible
 from acelera.automata.model import Acea, Label, Transition, reachable
 
@@ -57,7 +57,7 @@ def forget_dead_registers(automaton: Acea) -> Acea:
     needed = needed_registers(automaton)
 
     def alive(t: Transition) -> Label:
-        read = needed[t.target] | t.label.reads_after()
+        read = live_registers(t.label, needed[t.target])
         return replace(t.label, assign=tuple((name, term) for name, term in t.label.assign if name in read))
 
     return replace(automaton, transitions=tuple(replace(t, label=alive(t)) for t in automaton.transitions), names=())

@@ -6,19 +6,23 @@ further operations that the conditions of the language need. A register that was
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
 
-from acelera.errors import AggregateError
 from acelera.language import ast
-from acelera.language.aggregates import OVERFLOW, find_aggregate
+from acelera.language.aggregates import Failure, find_aggregate
 from acelera.language.conditions import replace_attributes
 from acelera.language.evaluation import compare, evaluate
-from acelera.language.events import Event, Value
+from acelera.language.events import Event, Value, seen
 from acelera.language.printer import name as quoted
 from acelera.language.printer import print_expression
+
+
+def failure(values: Iterable[Value]) -> Failure | None:
+    """The first of the values that is a failure."""
+    return next((value for value in values if isinstance(value, Failure)), None)
 
 
 class Unset:
@@ -38,6 +42,7 @@ class Environment:
     event: Event
     registers: Mapping[str, Value] = field(default_factory=dict)
     latest: tuple[int, ...] = ()
+    fresh: Mapping[str, Value] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -80,7 +85,7 @@ class Attr(Term):
 
     def value(self, env: Environment) -> Value:
         """The attribute's value."""
-        return env.event.value(self.name)
+        return env.event.raw(self.name)
 
     def __str__(self) -> str:
         return quoted(self.name)
@@ -131,6 +136,20 @@ class Reg(Term):
 
 
 @dataclass(frozen=True)
+class Fresh(Term):
+    """A register as the assignment in progress has just set it: terms of an assignment may use those before them."""
+
+    name: str
+
+    def value(self, env: Environment) -> Value:
+        """What it was set to."""
+        return env.fresh[self.name]
+
+    def __str__(self) -> str:
+        return quoted(self.name)
+
+
+@dataclass(frozen=True)
 class Sql(Term):
     """An SQL expression, each attribute of which stands for a term."""
 
@@ -138,13 +157,10 @@ class Sql(Term):
     leaves: tuple[tuple[tuple[str | None, str], Term], ...]
 
     def value(self, env: Environment) -> Value:
-        """The value of the expression."""
-        bound = dict(self.leaves)
-
-        def lookup(node: ast.Attribute) -> Value:
-            return seen(bound[(node.variable, node.name)], env)
-
-        return evaluate(self.expression, lookup)
+        """The value of the expression; a failure if one of its parts is one."""
+        bound = {key: term.value(env) for key, term in self.leaves}
+        failed = failure(bound.values())
+        return failed or evaluate(self.expression, lambda node: bound[(node.variable, node.name)])
 
     def parts(self) -> tuple[Term, ...]:
         """The terms that attributes stand for."""
@@ -159,7 +175,7 @@ class Sql(Term):
 
         def shown(node: ast.Attribute) -> ast.Expression:
             term = bound[(node.variable, node.name)]
-            return ast.Attribute(None, term.name if isinstance(term, Attr | Reg) else str(term))
+            return ast.Attribute(None, term.name if isinstance(term, Attr | Reg | Fresh) else str(term))
 
         return print_expression(replace_attributes(self.expression, shown))
 
@@ -239,7 +255,7 @@ class Step(Term):
 
     def value(self, env: Environment) -> Value:
         """The state after the value."""
-        state, given = self.state.value(env), unseen(self.given, env)
+        state, given = self.state.value(env), self.given.value(env)
         return _aggregate(self.function).step(state, env.event.position, given, self.ignore_nulls)
 
     def parts(self) -> tuple[Term, ...]:
@@ -283,20 +299,9 @@ def _aggregate(name: str) -> Any:
     return function
 
 
-def seen(term: Term, env: Environment) -> Value:
-    """The value, which is looked at: an aggregate that overflowed is an error."""
-    found = term.value(env)
-    if found is OVERFLOW:
-        raise AggregateError(
-            f"integer overflow: an aggregate of a match that ends at position {env.event.position} does not fit into "
-            "its type; aggregate floats instead, or fewer events"
-        )
-    return found
-
-
-def unseen(term: Term, env: Environment) -> Value:
-    """The value, which is passed on without a look at it."""
-    return env.event.raw(term.name) if isinstance(term, Attr) else term.value(env)
+def holds(term: Term, env: Environment) -> bool:
+    """Whether a predicate is TRUE; to ask an aggregate that failed is an error."""
+    return seen(term.value(env)) is True
 
 
 # --- what conditions over several events need ---------------------------------------------------------------------
@@ -324,7 +329,10 @@ class Summary(Term):
         state = self.state.value(env)
         keeps = _SUMMARIES[self.kind]
         for term in self.given:
-            new = seen(term, env)
+            new = term.value(env)
+            failed = failure((state, new))
+            if failed:
+                return failed
             if state is None or compare("=", new, new) is not True:
                 return None
             if state is UNSET or keeps(new, state):
@@ -355,8 +363,10 @@ class Compared(Term):
 
     def value(self, env: Environment) -> Value:
         """TRUE, or not."""
-        one, two = seen(self.left, env), seen(self.right, env)
-        return True if one is UNSET or two is UNSET else compare(self.operator, one, two)
+        one, two = self.left.value(env), self.right.value(env)
+        if one is UNSET or two is UNSET:
+            return True
+        return failure((one, two)) or compare(self.operator, one, two)
 
     def parts(self) -> tuple[Term, ...]:
         """Both sides."""
@@ -378,7 +388,8 @@ class Known(Term):
 
     def value(self, env: Environment) -> Value:
         """TRUE or FALSE."""
-        return self.state.value(env) is not None
+        state = self.state.value(env)
+        return failure((state,)) or state is not None
 
     def parts(self) -> tuple[Term, ...]:
         """The summary."""
@@ -405,7 +416,7 @@ class Collected(Term):
     def value(self, env: Environment) -> Value:
         """The set."""
         state = self.state.value(env)
-        values = [seen(term, env) for term in self.given]
+        values = [term.value(env) for term in self.given]
         new = {tuple(values[i : i + self.width]) for i in range(0, len(values), self.width)}
         return (frozenset() if state is UNSET else state) | new
 
@@ -435,12 +446,18 @@ class ForAll(Term):
         if any(each is UNSET for each in held):
             return True
         for combination in product(*held):
-            bound: dict[tuple[str | None, str], Value] = {}
-            for keys, values in zip(self.attributes, combination, strict=True):
-                bound.update(zip(keys, values, strict=True))
-            if evaluate(self.predicate, lambda node, b=bound: b[(node.variable, node.name)]) is not True:  # type: ignore[misc]
+            failed = failure(value for values in combination for value in values)
+            if failed:
+                return failed
+            if not self._holds_for(combination):
                 return False
         return True
+
+    def _holds_for(self, combination: tuple[tuple[Value, ...], ...]) -> bool:
+        bound: dict[tuple[str | None, str], Value] = {}
+        for keys, values in zip(self.attributes, combination, strict=True):
+            bound.update(zip(keys, values, strict=True))
+        return evaluate(self.predicate, lambda node: bound[(node.variable, node.name)]) is True
 
     def parts(self) -> tuple[Term, ...]:
         """The sets."""
@@ -469,6 +486,11 @@ def subterms(term: Term) -> Iterator[Term]:
 def registers_read(term: Term) -> frozenset[str]:
     """The registers that a term reads."""
     return frozenset(found.name for found in subterms(term) if isinstance(found, Reg))
+
+
+def fresh_read(term: Term) -> frozenset[str]:
+    """The registers that a term reads as they have just been set."""
+    return frozenset(found.name for found in subterms(term) if isinstance(found, Fresh))
 
 
 def substitute(term: Term, change: Callable[[Term], Term | None]) -> Term:

@@ -14,7 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from acelera.errors import AggregateError, UsageError
+from acelera.errors import UsageError
 from acelera.language.types import BOOL, FLOAT, INT, NUMBERS, ORDERED, Kind, Type, parse_type, scale_of
 
 INT64 = range(-(2**63), 2**63)
@@ -22,14 +22,16 @@ EXACT = Context(prec=100)
 """Decimal arithmetic that never rounds what fits into a column."""
 
 
-class Overflow:
-    """The value of an aggregate that does not fit its type. It is an error to look at it."""
+@dataclass(frozen=True)
+class Failure:
+    """The value of an aggregate that has none. To look at it is an error; that nobody looks is none."""
 
-    def __repr__(self) -> str:
-        return "OVERFLOW"
+    message: str
 
 
-OVERFLOW = Overflow()
+OVERFLOW = Failure(
+    "integer overflow: an aggregate does not fit into its type; aggregate floats instead, or fewer events"
+)
 NULLED = object()
 """The state of an aggregate that has seen a NULL."""
 
@@ -52,43 +54,47 @@ class Aggregate:
     by_position: bool = False
     user_defined: bool = False
     selects: bool = False  # the result is one of the values, so it cannot overflow
+    returns: Type | None = None  # what a user says of the result
 
     def step(self, state: Any, position: int, value: Any, ignore_nulls: bool) -> Any:
         """The state after one more value. A NULL makes the whole NULL (a ⊗ NULL = NULL), unless it is to be ignored."""
-        if state is OVERFLOW or value is OVERFLOW:
-            return OVERFLOW
+        if isinstance(state, Failure) or isinstance(value, Failure):
+            return state if isinstance(state, Failure) else value
         if value is None:
             return state if ignore_nulls else NULLED
         if state is NULLED:
             return NULLED
-        lifted = self._call(self.lift, (position, value) if self.by_position else value)
-        combined = self._call(self.combine, state, lifted)
-        if self.user_defined:
-            self._call(hash, combined)  # states are kept in registers and compared
-        return combined
+        given = (position, value) if self.by_position else value
+        return self._guarded(lambda: _hashable(self.combine(state, self.lift(given))))
 
     def value(self, state: Any) -> Any:
         """The value of the aggregate, from the state after all values."""
         if state is NULLED:
             return None
-        if state is OVERFLOW:
-            return OVERFLOW
-        result = canonical(self._call(self.finish, state))
-        if self.user_defined and not isinstance(result, _VALUES):
-            raise AggregateError(
-                f"the aggregate function `{self.name}` gave {result!r}; a number, a text, a boolean or None is wanted"
-            )
+        if isinstance(state, Failure):
+            return state
+        result = self._guarded(lambda: canonical(self.finish(state)))
+        if isinstance(result, Failure):
+            return result
+        allowed = _PYTHON.get(self.returns.kind, _VALUES) if self.returns else _VALUES
+        if self.user_defined and not isinstance(result, allowed):
+            wanted = f"a value of type {self.returns}" if self.returns else "a number, a text, a boolean or None"
+            return Failure(f"the aggregate function `{self.name}` gave {result!r}, but {wanted} is wanted")
         return OVERFLOW if not self.selects and _overflows(result) else result
 
-    def _call(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Whatever a user's function raises is said to be theirs."""
+    def _guarded(self, compute: Callable[[], Any]) -> Any:
+        """What a user's functions give, or the failure that they raised."""
+        if not self.user_defined:
+            return compute()
         try:
-            return function(*arguments)
+            return compute()
         except Exception as error:
-            if not self.user_defined:
-                raise
-            message = f"the aggregate function `{self.name}` failed: {type(error).__name__}: {error}"
-            raise AggregateError(message) from error
+            return Failure(f"the aggregate function `{self.name}` failed: {type(error).__name__}: {error}")
+
+
+def _hashable(state: Any) -> Any:
+    hash(state)  # states are kept in registers and compared
+    return state
 
 
 def canonical(value: Any) -> Any:
@@ -101,6 +107,13 @@ def canonical(value: Any) -> Any:
 
 
 _VALUES = (type(None), bool, int, float, str, Decimal)
+_PYTHON = {
+    Kind.INT: (type(None), int),
+    Kind.FLOAT: (type(None), int, float),
+    Kind.STRING: (type(None), str),
+    Kind.BOOL: (type(None), bool),
+    Kind.DECIMAL: (type(None), int, Decimal),
+}
 
 
 def _overflows(value: Any) -> bool:
@@ -159,7 +172,9 @@ def aggregate(
             f"aggregate {name!r}: states are compared, so they must be hashable: a tuple, not a list"
         ) from None
     declared = None if returns is None else parse_type(returns)
-    _registry[key] = Aggregate(key, lift, combine, identity, finish, lambda given: declared or given, user_defined=True)
+    _registry[key] = Aggregate(
+        key, lift, combine, identity, finish, lambda given: declared or given, user_defined=True, returns=declared
+    )
 
 
 # --- the built-in functions ---------------------------------------------------------------------------------------
@@ -208,7 +223,13 @@ def _range_type(given: Type) -> Type | None:
     return _sum_type(given)
 
 
+def _alike(one: Any, two: Any) -> tuple[Any, Any]:
+    """A decimal that meets a float becomes one, as their types do."""
+    return (float(one), float(two)) if isinstance(one, float) or isinstance(two, float) else (one, two)
+
+
 def _add(one: Any, two: Any) -> Any:
+    one, two = _alike(one, two)
     return EXACT.add(one, two) if isinstance(one, Decimal) or isinstance(two, Decimal) else one + two
 
 
@@ -245,7 +266,7 @@ def _average(state: tuple[Any, int]) -> Any:
 def _extent(state: tuple[Any, Any] | None) -> Any:
     if state is None:
         return None
-    low, high = state
+    low, high = _alike(*state)
     return EXACT.subtract(high, low) if isinstance(low, Decimal) else high - low
 
 
@@ -268,6 +289,7 @@ def _deviation(state: tuple[int, float, float]) -> float | None:
 
 
 def _product(one: Any, two: Any) -> Any:
+    one, two = _alike(one, two)
     return one * two
 
 

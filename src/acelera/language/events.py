@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import Any
 
 from acelera.errors import AggregateError
-from acelera.language.aggregates import Overflow, canonical
+from acelera.language.aggregates import Failure, canonical
 
 Value = Any
 """None (NULL), bool, int, float, str, Decimal; a timestamp or duration is a Moment, a date an int in days."""
@@ -32,23 +32,19 @@ class Event:
     type: str | None = None
     time: int | None = None
     origin: tuple[int, int] = STREAM
+    place: int | None = None  # what is shown as position, where the order column has that name
 
     def value(self, name: str) -> Value:
         """The value of an attribute, or of `position`, `time` or `type`."""
-        found = self.raw(name)
-        if isinstance(found, Overflow):
-            raise AggregateError(
-                f"integer overflow: the aggregate `{name}` of the match that ends at position {self.position} does not "
-                "fit into its type; aggregate floats instead, or fewer events"
-            )
-        return found
+        return seen(self.raw(name))
 
     def raw(self, name: str) -> Value:
-        """The same, without looking at an aggregate that overflowed."""
+        """The same, without looking at an aggregate that failed."""
         for attribute, value in self.attributes:
             if attribute == name:
                 return value
-        return {"position": self.position, "time": self.time, "type": self.type}.get(name)
+        place = self.position if self.place is None else self.place
+        return {"position": place, "time": self.time, "type": self.type}.get(name)
 
     def project(self, names: Iterable[str], type_column: str | None) -> Event:
         """π over attributes: what remains of the event when only these attributes are kept."""
@@ -71,6 +67,13 @@ class Event:
         )
 
 
+def seen(value: Value) -> Value:
+    """The value, which is looked at: an aggregate that failed is an error."""
+    if isinstance(value, Failure):
+        raise AggregateError(value.message)
+    return value
+
+
 def _sortable(value: Value) -> tuple[int, str]:
     """Equal values have equal keys, whatever their type."""
     if isinstance(value, int | float | Decimal) and math.isfinite(value):
@@ -88,10 +91,11 @@ def made_event(
     event_type: str | None,
     time: int | None,
     origin: tuple[int, int] = STREAM,
+    place: int | None = None,
 ) -> Event:
     """An event from a mapping of attributes to values."""
     values = tuple((name, canonical(attributes[name])) for name in sorted(attributes))
-    return Event(position, values, event_type, time, origin)
+    return Event(position, values, event_type, time, origin, place)
 
 
 Bag = tuple[Event, ...]

@@ -214,7 +214,8 @@ def _expression(node: ast.Expression, made: Sequence[_Piece]) -> _Piece:
         case ast.Like(_, pattern, negated):
             return _Piece(f"{made[0].at_least(_SUM)} {_not(negated)}LIKE {string(pattern)}", _COMPARISON)
         case ast.Call(function, _):
-            return _Piece(f"{name(function)}({', '.join(piece.text for piece in made)})", _PRIMARY)
+            called = "`cast`" if function == "cast" else name(function)  # CAST( is a word of the language
+            return _Piece(f"{called}({', '.join(piece.text for piece in made)})", _PRIMARY)
         case ast.Cast(_, target):
             return _Piece(f"CAST({made[0].text} AS {name(target)})", _PRIMARY)
     raise AssertionError(f"unknown expression {type(node).__name__}")

@@ -148,7 +148,8 @@ def project(c: ComplexEvent, node: ast.Project, type_column: str | None) -> Comp
 def create(c: ComplexEvent, node: ast.Agg, stream: Stream, origin: tuple[int, int]) -> ComplexEvent:
     """Agg_{Y[b1 ← ⊗1 X1(a1), …]}: C(Y) = C'(Y) ⊎ {{e}} with e(time) = end(C')."""
     attributes = {item.attribute: aggregate(item.value, c(item.value.variable)) for item in node.created}
-    made = made_event(c.end, attributes, None, stream.events[c.end - 1].time, origin)
+    last = stream.events[c.end - 1]
+    made = made_event(c.end, attributes, None, last.time, origin, last.place)
     return c.assign(node.variable, (*c(node.variable), made))
 
 

@@ -121,7 +121,8 @@ def to_event(row: Row, schema: Schema, position: int) -> Event:
     """A row as an event. Its time is that of the first order column, if that is a timestamp."""
     event_type = row[schema.type_column] if schema.type_column else next(iter(schema.event_types or ()))
     time = row[schema.order_by[0]] if schema.time is not None else None
-    return made_event(position, {name: row[name] for name in schema.columns}, event_type, time)
+    place = row["position"] if schema.order_by[:1] == ("position",) else None
+    return made_event(position, {name: row[name] for name in schema.columns}, event_type, time, place=place)
 
 
 # --- the result ---------------------------------------------------------------------------------------------------
