@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
@@ -11,11 +12,14 @@ from acelera.language import ast
 from acelera.language.aggregates import find_aggregate
 from acelera.language.checker import BagUnion, _Checker
 from acelera.language.conditions import predicate_condition
+from acelera.language.events import Event
 from acelera.language.expressions import MULTISET_PREDICATES
 from acelera.language.parser import negate
 from acelera.language.schema import Schema, schema_of
 from acelera.language.types import NUMBERS, ORDERED, Kind
 from acelera.language.variables import Bindings, Variable
+from acelera.semantics.queries import partitions
+from acelera.tables import to_rows
 
 # --- any syntax tree ----------------------------------------------------------------------------------------------
 
@@ -154,7 +158,7 @@ QUERIES = st.builds(
 # --- queries that make sense --------------------------------------------------------------------------------------
 
 SCHEMA: Schema = schema_of(
-    {"type": "string", "v": "int", "u": "int", "w": "float", "s": "string", "ok": "bool"}, type_column="type"
+    {"type": "string", "v": "int", "u": "int", "w": "float", "d": "decimal(9, 2)", "s": "string", "ok": "bool"}
 )
 TYPES = ("A", "B", "C")
 VARIABLES = ("x", "y", "z", "A", "B")
@@ -238,7 +242,7 @@ def conditions(draw: st.DrawFn, bindings: Bindings) -> ast.Condition:
     """A condition on variables that are bound."""
     kind = draw(
         st.sampled_from(
-            ["each", "each", "across", "same", "increasing", "decreasing", "null", "text", "both", "either"]
+            ["each", "each", "across", "same", "increasing", "decreasing", "null", "text", "computed", "both", "either"]
         )
     )
     variable = draw(st.sampled_from(bindings.bound()))
@@ -262,11 +266,22 @@ def conditions(draw: st.DrawFn, bindings: Bindings) -> ast.Condition:
         return predicate_condition(ast.Binary(operator, left, right))
     if kind == "null":
         return predicate_condition(ast.IsNull(left, draw(st.booleans())))
+    if kind == "computed":
+        assert isinstance(left, ast.Attribute)
+        bare = ast.Attribute(None, left.name)
+        other = ast.Literal(draw(st.integers(0, 2)))
+        value = draw(st.sampled_from([
+            ast.Call("nullif", (bare, other)), ast.Binary("/", bare, other), ast.Call("coalesce", (bare, other)),
+            ast.Call("abs", (bare,)), ast.Cast(bare, "float"),
+        ]))  # fmt: skip
+        test = ast.IsNull(value, draw(st.booleans())) if draw(st.booleans()) else ast.Binary(operator, value, other)
+        return ast.Each(variable, ast.Binary(draw(st.sampled_from(["AND", "OR"])), test, ast.Binary("=", bare, other)))
     if kind == "text" and "s" in held.attributes:
         text = ast.Attribute(None, "s")
         listed = ast.In(text, (ast.Literal("a"), ast.Literal(None)))
         equal = ast.Binary("=", text, ast.Literal("b"))
-        return ast.Each(variable, draw(st.sampled_from([ast.Like(text, "a%"), listed, equal])))
+        cast = ast.IsNull(ast.Cast(text, "int"))
+        return ast.Each(variable, draw(st.sampled_from([ast.Like(text, "a%"), listed, equal, cast])))
     simple = ast.Binary(operator, left, ast.Literal(draw(st.integers(-1, 3))))
     return predicate_condition(ast.Unary("NOT", simple) if draw(st.integers(0, 4)) == 0 else simple)
 
@@ -301,11 +316,12 @@ def projections(draw: st.DrawFn, inner: ast.Formula, bindings: Bindings) -> ast.
 
 ROWS = st.fixed_dictionaries(
     {
-        "type": st.sampled_from(TYPES),
+        "type": st.sampled_from(TYPES + TYPES + (None,)),
         "v": st.none() | st.integers(0, 3),
         "u": st.integers(-1, 2),
         "w": st.sampled_from([None, 0.0, 0.5, 1.5, 2.0, float("nan")]),
-        "s": st.sampled_from(["a", "ab", "b", None]),
+        "d": st.sampled_from([None, Decimal("0.10"), Decimal("1.50"), Decimal("2.00")]),
+        "s": st.sampled_from(["a", "ab", "b", "7", None]),
         "ok": st.none() | st.booleans(),
     }
 )
@@ -317,3 +333,23 @@ def streams(longest: int = 6, shortest: int = 0) -> st.SearchStrategy[pa.Table]:
     return st.lists(ROWS, min_size=shortest, max_size=longest).map(
         lambda rows: pa.Table.from_pylist(rows, schema=arrow)
     )
+
+
+# --- formulas with streams ----------------------------------------------------------------------------------------
+
+_COSTLY = (ast.Iteration, ast.ContiguousIteration, ast.All)
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> tuple[ast.Formula, pa.Table]:
+    """A formula and a stream, the shorter the more matches the formula may have."""
+    formula = draw(formulas(depth=draw(st.integers(1, 5))))
+    costly = sum(isinstance(node, _COSTLY) for node in ast.walk(formula))
+    longest = 8 if costly <= 1 else 5 if costly == 2 else 4
+    return formula, draw(streams(longest, shortest=longest // 2))
+
+
+def events_of(table: pa.Table) -> list[Event]:
+    """The events of a stream without partitions."""
+    found = partitions(to_rows(table, SCHEMA), SCHEMA, ast.Query(ast.AnyEvent()), "error")
+    return found[0].events if found else []

@@ -64,7 +64,7 @@ def check(file: Any, schema_file: Path | None, order_by: str | None, type_column
     if schema_file is not None:
         result = checked.check(
             _read_schema(schema_file),
-            order_by=order_by.split(",") if order_by else None,
+            order_by=[name.strip() for name in order_by.split(",")] if order_by else None,
             type_column=type_column,
             event_type=event_type,
         )

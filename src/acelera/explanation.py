@@ -11,16 +11,17 @@ from acelera.automata.analysis import (
 )
 from acelera.automata.drawing import label_text
 from acelera.automata.model import Acea, Label
+from acelera.language import ast
 
 
-def explain(text: str, variables: dict[str, str], built: Acea, simplified: Acea, windowed: bool) -> str:
+def explain(text: str, query: ast.Query, variables: dict[str, str], built: Acea, simplified: Acea) -> str:
     """The text of `Query.explain`."""
     sections = [
         ("query", text.splitlines()),
         ("variables", [f"{name}: {held}" for name, held in variables.items()]),
         ("automaton", _sizes(built, simplified)),
         ("transitions", _transitions(simplified)),
-        ("how it runs", _running(simplified, windowed)),
+        ("how it runs", _running(simplified, query)),
     ]
     return "\n\n".join("\n".join([title, *(f"  {line}" for line in lines)]) for title, lines in sections if lines)
 
@@ -33,23 +34,46 @@ def _sizes(built: Acea, simplified: Acea) -> list[str]:
 
 
 def _transitions(automaton: Acea) -> list[str]:
-    names = automaton.names
-    return [f"{names[t.source]} → {names[t.target]}: {label_text(t.label)}" for t in automaton.transitions]
+    name = automaton.name
+    return [f"{name(t.source)} → {name(t.target)}: {label_text(t.label)}" for t in automaton.transitions]
 
 
-def _running(automaton: Acea, windowed: bool) -> list[str]:
-    lines = [f"state: {state_growth(automaton, windowed)}"]
+def _running(automaton: Acea, query: ast.Query) -> list[str]:
+    if not automaton.transitions:
+        return ["nothing can match: the conditions exclude each other"]
+    lines = [f"state: {state_growth(automaton, query.within is not None)}"]
     if is_unambiguous(automaton):
         lines.append("every match has one run: nothing is found twice")
     else:
         lines.append("a match may have several runs: what is found twice is removed")
-    contiguous, positions = uses_contiguity(automaton), uses_positions(automaton)
-    if contiguous or positions:
-        why = "what stands next to what" if contiguous else "the number of a position"
-        lines.append(f"every event counts, since {why} matters")
-    else:
-        wanted = " or ".join(dict.fromkeys(label_text(Label((), tests)) for tests in reactions(automaton)))
-        lines.append(f"events that matter: {wanted}; all others may be dropped")
+    lines.append(_what_matters(automaton, query))
     if automaton.registers:
         lines.append(f"registers: {', '.join(automaton.registers)}")
     return lines
+
+
+def _what_matters(automaton: Acea, query: ast.Query) -> str:
+    """Which events must be read, and why."""
+    if uses_contiguity(automaton):
+        return "every event counts, since what stands next to what matters"
+    if uses_positions(automaton):
+        return "every event counts, since the number of a position matters"
+    if query.within is not None and query.within.unit == "events":
+        return "every event counts, since WITHIN … EVENTS counts positions"
+    wanted = " or ".join(dict.fromkeys(label_text(Label((), tests)) for tests in reactions(automaton)))
+    if any(_shows_positions(item) for item in query.select):
+        return f"events that matter: {wanted}; the others only count for the positions that are shown"
+    if any(isinstance(item, ast.Star | ast.SelectVariable) for item in query.select):
+        return f"events that matter: {wanted}; if the stream has time, all others may be dropped"
+    return f"events that matter: {wanted}; all others may be dropped"
+
+
+def _shows_positions(item: ast.SelectItem) -> bool:
+    match item:
+        case ast.SelectBound(bound, _):
+            return bound in ("start", "end")
+        case ast.SelectAttribute(_, attribute, _):
+            return attribute == "position"
+        case ast.SelectAggregation(aggregation, _):
+            return aggregation.attribute == "position"
+    return False

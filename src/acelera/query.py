@@ -13,11 +13,12 @@ from acelera import semantics
 from acelera.automata.compilation import compile_formula
 from acelera.automata.interpreter import accepted
 from acelera.automata.model import Acea
+from acelera.automata.registers import variables_of
 from acelera.automata.simplify import simplify
-from acelera.automata.typing import variables_of
-from acelera.errors import AceleraWarning, UsageError, nearest
+from acelera.errors import AceleraWarning, AggregateError, UsageError, nearest
 from acelera.explanation import explain
 from acelera.language import ast
+from acelera.language.aggregates import find_aggregate
 from acelera.language.builder import E, FormulaBuilder
 from acelera.language.checker import BagUnion, Checked, check, check_variables
 from acelera.language.parser import parse_query
@@ -50,7 +51,10 @@ class Query:
 
     @cached_property
     def automaton(self) -> Acea:
-        """The automaton that the query compiles to, simplified; `q.automaton.draw()` is a picture of it."""
+        """The automaton that the query compiles to, simplified; `q.automaton.draw()` is a picture of it.
+
+        It is compiled without a schema; `run` compiles it again for the columns of its table.
+        """
         return simplify(self._built)
 
     @cached_property
@@ -83,9 +87,9 @@ class Query:
         how it runs
           state: bounded by the window
           every match has one run: nothing is found twice
-          events that matter: A or B; all others may be dropped
+          every event counts, since WITHIN … EVENTS counts positions
         """
-        return explain(str(self), self.variables, self._built, self.automaton, self.ast.within is not None)
+        return explain(str(self), self.ast, self.variables, self._built, self.automaton)
 
     @property
     def variables(self) -> dict[str, str]:
@@ -155,7 +159,15 @@ class Query:
         checked = self._check(self._schema(arrow.schema, order_by, type_column, event_type))
         assert checked.schema is not None
         _warn_of_misspelt_types(self.ast.formula, arrow, checked.schema)
-        rows = semantics.evaluate(checked, to_rows(arrow, checked.schema), ties, self._matches(checked, method))
+        try:
+            rows = semantics.evaluate(checked, to_rows(arrow, checked.schema), ties, self._matches(checked, method))
+        except (TypeError, ValueError, ArithmeticError) as error:
+            if not _uses_own_aggregates(self.ast):
+                raise
+            raise AggregateError(
+                f"an aggregate function of your own gave a value of another type than that of its values: {error}. "
+                "Say its type with acelera.aggregate(…, returns=…)"
+            ) from error
         return to_table(rows, checked.result_schema)
 
     def _check(self, schema: Schema) -> Checked:
@@ -176,10 +188,7 @@ class Query:
         event_type: str | None,
     ) -> Schema:
         """The schema of the stream; FROM names the type of a table that has no type column."""
-        columns = described.names if isinstance(described, pa.Schema) else ()
-        if event_type is None and self.ast.stream is not None and isinstance(described, pa.Schema):
-            event_type = None if type_column in columns else self.ast.stream
-        schema = schema_of(described, type_column=type_column, event_type=event_type)
+        schema = schema_of(described, type_column=type_column, event_type=event_type, stream=self.ast.stream)
         listed = [order_by] if isinstance(order_by, str) else order_by
         if listed is not None and not (
             isinstance(listed, list | tuple) and all(isinstance(name, str) for name in listed)
@@ -201,7 +210,10 @@ class Query:
 
 
 class AutomatonQuery(Query):
-    """A query that is an automaton written by hand, made by `acelera.query(automaton)`."""
+    """A query that is an automaton written by hand, made by `acelera.query(automaton)`.
+
+    Its `ast` holds only the clauses around the automaton.
+    """
 
     _default_method = "automaton"
 
@@ -262,6 +274,10 @@ def query(
     """
     _one_of("bag_union", bag_union, get_args(BagUnion))
     if isinstance(source, Acea):
+        if within is not None and not isinstance(within, str):
+            raise UsageError(f"within={within!r} is not a window such as '5 minutes'")
+        if bag_union != "once":
+            raise UsageError("bag_union is for formulas; an automaton says itself what it marks")
         return AutomatonQuery(source, partition_by, within)
     if partition_by or within is not None:
         raise UsageError("partition_by and within are said in the query itself: PARTITION BY user WITHIN 5 MINUTES")
@@ -273,6 +289,13 @@ def query(
         raise UsageError(f"a query is made of a text or of a formula built with E(…), not of {type(source).__name__}")
     text = print_query(source)  # so that mistakes in built queries have a place, too
     return Query(parse_query(text), text, bag_union)
+
+
+def _uses_own_aggregates(tree: ast.Query) -> bool:
+    created = [item.value for node in ast.walk(tree.formula) if isinstance(node, ast.Agg) for item in node.created]
+    shown = [item.aggregation for item in tree.select if isinstance(item, ast.SelectAggregation)]
+    functions = [find_aggregate(each.function) for each in (*created, *shown)]
+    return any(function is not None and function.user_defined for function in functions)
 
 
 def _warn_of_misspelt_types(formula: ast.Formula, table: pa.Table, schema: Schema) -> None:

@@ -65,6 +65,11 @@ def test_types_of_registers_are_found() -> None:
     assert str(found.field("out").type.value_type) == "struct<position: int64, at: int64, n: double, s: string>"
 
 
+def test_names_and_constants_are_shown() -> None:
+    drawn = ac.query(Acea.of("begin", "end", [Move("begin", "end", when=R, assign={"n": 1}, marks={"x": {"b": "n"}})]))
+    assert "begin → end: R → x [n ← 1]" in drawn.explain()
+
+
 @pytest.mark.parametrize(
     ("build", "says"),
     [
@@ -80,6 +85,17 @@ def test_types_of_registers_are_found() -> None:
         (lambda: Acea.of("p", "q", [Move("p", "q", when="type = ")]), "move p → q: 'type = ' is not an expression"),
         (lambda: Acea.of("p", "q", [Move("p", "q", when="x.v = 1")]), "can speak only of one event|stands alone"),
         (lambda: Acea.of("p", "q", [Move("p", "q", marks={"x": "all"})]), 'a mark is "event"'),
+        (lambda: Acea.of("p", "q", [Move("p", "q", when=5)]), "SQL predicate"),
+        (lambda: Acea.of("p", "q", [Move("p", "q", when="same(a)")]), "speaks of all events"),
+        (lambda: Move("p", "q", marks="x"), "maps names"),
+        (lambda: Move("p", 5), "named by strings"),
+        (lambda: Acea.of("p", "q", [("p", "q")]), "a list of moves"),
+        (lambda: Acea.of("p", "q", [Move("p", "q", assign={"n": [1]})]), "is not an expression"),
+        (lambda: Acea.of("p", "q", [Move("p", "q", marks={"x": {"position": 1}})]), "which every event has"),
+        (lambda: Acea.from_cea("p", "q", [("p", None, "q")]), "a transition is written"),
+        (lambda: Acea.from_cea("p", "q", [("p", None, "xy", "q")]), "a transition is written"),
+        (lambda: ac.query(Acea.of("p", "q", [Move("p", "q")]), within=5), "not a window"),
+        (lambda: ac.query(Acea.of("p", "q", [Move("p", "q")]), bag_union="additive"), "for formulas"),
         (lambda: Acea(1, 0, frozenset({3}), ()), "state 3 is initial or final"),
         (lambda: ac.query("MATCH A", within="5 events"), "said in the query itself"),
         (lambda: ac.query(Acea.of("p", "q", [Move("p", "q")])).run([{"type": "A"}], method="semantics"), "no formula"),
@@ -94,6 +110,7 @@ def test_mistakes(build: Any, says: str) -> None:
     ("move", "says"),
     [
         (Move("p", "q", when="nme = 'x'"), "no attribute or register `nme`; did you mean `name`"),
+        (Move("p", "q", when="v"), "must be true or false"),
         (Move("p", "q", when="name > 5"), "string cannot be compared with int64"),
         (
             Move("p", "q", assign={"n": "v"}, marks={"x": ["event", {"name": "n"}]}),

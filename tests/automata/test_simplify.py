@@ -5,7 +5,6 @@ from collections.abc import Callable
 import pyarrow as pa
 import pytest
 from hypothesis import given
-from test_agreement import cases, events_of
 
 import acelera as ac
 from acelera.automata import simplify as passes
@@ -17,7 +16,7 @@ from acelera.automata.simplify import PASSES, simplify
 from acelera.automata.terms import Const, Reg, Term
 from acelera.automata.texts import term_of
 from acelera.language import ast
-from strategies import SCHEMA
+from strategies import SCHEMA, cases, events_of
 
 
 @pytest.mark.property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from acelera.automata.contradictions import impossible
-from acelera.automata.model import Acea, Label, Transition, reachable
+from acelera.automata.model import Acea, Label, Mark, Transition, reachable
 from acelera.automata.terms import (
     Attr,
     Identical,
@@ -16,6 +16,7 @@ from acelera.automata.terms import (
     registers_read,
     subterms,
 )
+from acelera.language.events import STREAM
 
 
 def needed_registers(automaton: Acea) -> list[frozenset[str]]:
@@ -85,15 +86,17 @@ def is_unambiguous(automaton: Acea) -> bool:
 
 
 def _may_mark_the_same(one: Label, two: Label) -> bool:
-    """Whether two labels can put equal events into all variables."""
+    """Whether two labels can put equal events into all variables. Without a schema, some columns may be all columns."""
 
-    def shape(label: Label) -> list[tuple[str, list[tuple[str, ...] | None]]]:
-        return [
-            (name, sorted((tuple(field for field, _ in mark.fields or ()) for mark in bag), key=repr))
-            for name, bag in label.marks
-        ]
+    def shape(label: Label) -> list[tuple[str, list[str]]]:
+        return [(name, sorted(_shape(mark) for mark in bag)) for name, bag in label.marks]
 
     return shape(one) == shape(two)
+
+
+def _shape(mark: Mark) -> str:
+    made = mark.origin != STREAM
+    return repr([name for name, _ in mark.fields or ()]) if made else "of the stream"
 
 
 def uses_contiguity(automaton: Acea) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from acelera.automata.model import Acea, Label, Transition
-from acelera.automata.terms import Attr, Const, Identical, Position, Reg, Sql, Term
+from acelera.automata.terms import UNSET, Attr, Const, Identical, Position, Reg, Sql, Term
 from acelera.errors import UsageError
 from acelera.language import ast
 
@@ -46,7 +46,7 @@ def _test(term: Term) -> str:
 
 
 def _trivial(term: Term) -> bool:
-    return isinstance(term, Const)
+    return term == Const(UNSET)
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class Drawing:
                  '  edge [fontname="sans-serif", fontsize=11];', '  start [shape=point, label=""];']  # fmt: skip
         for state in range(automaton.states):
             shape = ", shape=doublecircle" if state in automaton.finals else ""
-            lines.append(f"  s{state} [label={_quoted(automaton.names[state])}{shape}];")
+            lines.append(f"  s{state} [label={_quoted(automaton.name(state))}{shape}];")
         lines.append(f"  start -> s{automaton.initial};")
         for (source, target), texts in _edges(automaton.transitions).items():
             lines.append(f"  s{source} -> s{target} [label={_quoted(chr(10).join(texts))}];")
@@ -78,7 +78,7 @@ class Drawing:
         automaton = self.automaton
         lines = ["flowchart LR", "  start(( )) --> " + f"s{automaton.initial}"]
         for state in range(automaton.states):
-            name = _escaped(automaton.names[state])
+            name = _escaped(automaton.name(state))
             lines.append(f'  s{state}((("{name}")))' if state in automaton.finals else f'  s{state}(("{name}"))')
         for (source, target), texts in _edges(automaton.transitions).items():
             lines.append(f'  s{source} -->|"{"<br>".join(_escaped(text) for text in texts)}"| s{target}')

@@ -132,10 +132,20 @@ class Move:
     assign: Mapping[str, object] = field(default_factory=dict)
     marks: Mapping[str, object] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        where = f"move {self.source} → {self.target}"
+        if not isinstance(self.source, str) or not isinstance(self.target, str):
+            raise UsageError(f"{where}: states are named by strings")
+        if self.when is not None and not isinstance(self.when, str | Term):
+            raise UsageError(f"{where}: `when` is an SQL predicate, not {self.when!r}")
+        for option, given in (("assign", self.assign), ("marks", self.marks)):
+            if not isinstance(given, Mapping) or not all(isinstance(name, str) for name in given):
+                raise UsageError(f"{where}: `{option}` maps names to what they get, not {given!r}")
+
     def label(self, registers: frozenset[str]) -> Label:
         """What the transition does."""
         try:
-            assign = tuple(sorted((name, term_of(value, registers)) for name, value in self.assign.items()))
+            assign = tuple((name, term_of(value, registers)) for name, value in self.assign.items())
             predicate = () if self.when is None else (term_of(self.when, registers),)
             bags = {
                 name: [self._mark(each, registers) for each in _listed(value)] for name, value in self.marks.items()
@@ -149,6 +159,9 @@ class Move:
         if given == "event":
             return Mark()
         if isinstance(given, Mapping):
+            taken = {"position", "time", "type"} & set(given)
+            if taken:
+                raise UsageError(f"an attribute cannot be called `{min(taken)}`, which every event has")
             return Mark(fields_of(given, registers), typed=False, origin=(1, 0))
         raise UsageError(f'a mark is "event" or a mapping of attributes to expressions, not {given!r}')
 
@@ -186,8 +199,6 @@ class Acea:
     names: tuple[str, ...] = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
-        if not self.names:
-            object.__setattr__(self, "names", tuple(f"q{state}" for state in range(self.states)))
         for state in (self.initial, *self.finals):
             if not 0 <= state < self.states:
                 raise UsageError(f"state {state} is initial or final, but there are only {self.states} states")
@@ -208,6 +219,8 @@ class Acea:
         >>> [(row["start"], row["end"], row["out"][0]["b"]) for row in result.to_pylist()]
         [(1, 1, 1), (1, 2, 2), (2, 2, 1), (1, 3, 4), (2, 3, 2), (3, 3, 1)]
         """
+        if not isinstance(finals, Iterable) or not all(isinstance(move, Move) for move in moves):
+            raise UsageError("an automaton has final states and a list of moves: Acea.of('p', ['q'], [Move('p', 'q')])")
         ends = (finals,) if isinstance(finals, str) else tuple(finals)
         names = tuple(dict.fromkeys((initial, *(state for move in moves for state in (move.source, move.target)))))
         for state in ends:
@@ -233,6 +246,10 @@ class Acea:
         >>> query(cea).run([{"type": "H"}, {"type": "H"}, {"type": "T"}]).select(["start", "end"]).to_pylist()
         [{'start': 1, 'end': 3}, {'start': 2, 'end': 3}]
         """
+        transitions = list(transitions)
+        for given in transitions:
+            if not isinstance(given, tuple) or len(given) != 4 or isinstance(given[2], str):
+                raise UsageError(f"a transition is written (p, predicate, {{variables}}, q), not {given!r}")
         moves = [
             Move(p, q, when=when, marks=dict.fromkeys(variables, "event")) for p, when, variables, q in transitions
         ]
@@ -266,8 +283,12 @@ class Acea:
                 self._refuse(number, transition, f"looks at the register `{min(missing)}`, which it does not assign")
 
     def _refuse(self, number: int, transition: Transition, what: str) -> None:
-        where = f"{self.names[transition.source]} → {self.names[transition.target]}"
+        where = f"{self.name(transition.source)} → {self.name(transition.target)}"
         raise UsageError(f"transition {number} ({where}) {what}")
+
+    def name(self, state: int) -> str:
+        """What a state is called."""
+        return self.names[state] if self.names else f"q{state}"
 
     def registers_held(self) -> list[frozenset[str]]:
         """For each state the registers that are set whenever it is reached; none in the initial state."""

@@ -32,7 +32,8 @@ def rebuilt(automaton: Acea, order: Sequence[int], transitions: Sequence[Transit
         if t.source in number and t.target in number
     )
     finals = frozenset(number[state] for state in automaton.finals if state in number)
-    return Acea(len(number), number[automaton.initial], finals, tuple(moved), automaton.guards)
+    names = tuple(automaton.names[state] for state in order) if automaton.names else ()
+    return Acea(len(number), number[automaton.initial], finals, tuple(moved), automaton.guards, names)
 
 
 # --- passes -------------------------------------------------------------------------------------------------------
@@ -41,7 +42,7 @@ def rebuilt(automaton: Acea, order: Sequence[int], transitions: Sequence[Transit
 def drop_impossible(automaton: Acea) -> Acea:
     """Without transitions whose predicate can never hold."""
     kept = tuple(t for t in automaton.transitions if not impossible(t.label.predicate))
-    return replace(automaton, transitions=kept, names=())
+    return replace(automaton, transitions=kept)
 
 
 def drop_useless_states(automaton: Acea) -> Acea:
@@ -60,7 +61,7 @@ def forget_dead_registers(automaton: Acea) -> Acea:
         read = live_registers(t.label, needed[t.target])
         return replace(t.label, assign=tuple((name, term) for name, term in t.label.assign if name in read))
 
-    return replace(automaton, transitions=tuple(replace(t, label=alive(t)) for t in automaton.transitions), names=())
+    return replace(automaton, transitions=tuple(replace(t, label=alive(t)) for t in automaton.transitions))
 
 
 def merge_by_label(automaton: Acea) -> Acea:
@@ -91,13 +92,15 @@ def merge_by_label(automaton: Acea) -> Acea:
     if len(transitions) > len(automaton.transitions):
         return automaton
     finals = frozenset(index for states, index in number.items() if states & automaton.finals)
-    return Acea(len(number), 0, finals, tuple(transitions), automaton.guards)
+    together = tuple("/".join(automaton.name(state) for state in sorted(states)) for states in number)
+    names = together if automaton.names else ()
+    return Acea(len(number), 0, finals, tuple(transitions), automaton.guards, names)
 
 
 def merge_equivalent_states(automaton: Acea) -> Acea:
     """One state for all from which the same can follow (the coarsest bisimulation)."""
     block = [int(state in automaton.finals) for state in range(automaton.states)]
-    block[automaton.initial] += 2  # the initial state stays one that nothing leads to
+    block[automaton.initial] += 2  # the initial state stays apart: runs begin there without registers
     outgoing: list[list[Transition]] = [[] for _ in range(automaton.states)]
     for t in automaton.transitions:
         outgoing[t.source].append(t)

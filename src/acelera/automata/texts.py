@@ -14,8 +14,10 @@ def term_of(given: object, registers: frozenset[str]) -> Term:
     """A term from its text: SQL, in which a name is a register if there is one of that name, otherwise an attribute."""
     if isinstance(given, Term):
         return given
-    if not isinstance(given, str):
+    if given is None or isinstance(given, bool | int | float):
         return Const(given)
+    if not isinstance(given, str):
+        raise UsageError(f"{given!r} is not an expression; write SQL, such as 'n + 1', or a number")
     try:
         expression = parse_expression(given)
     except QueryError as error:

@@ -113,11 +113,13 @@ class ExpressionBuilder:
 
     def like(self, pattern: str) -> ExpressionBuilder:
         """`self LIKE pattern`."""
+        if not isinstance(pattern, str):
+            raise UsageError(f"LIKE takes a pattern such as 'A%', not {pattern!r}")
         return ExpressionBuilder(ast.Like(self.node, pattern))
 
     def cast(self, target: str) -> ExpressionBuilder:
         """`CAST(self AS target)`."""
-        return ExpressionBuilder(ast.Cast(self.node, target.lower()))
+        return ExpressionBuilder(ast.Cast(self.node, _checked_name(target).lower()))
 
     def call(self, function: str, *arguments: object) -> ExpressionBuilder:
         """`function(self, …)`, such as `abs`."""
@@ -163,7 +165,7 @@ def _join(operator: Literal["AND", "OR"], one: ExpressionBuilder, other: object)
 
 def A(name: str) -> ExpressionBuilder:  # noqa: N802  # short, since it stands in the midst of expressions
     """An attribute of the event in hand, inside `V(x).each(…)`."""
-    return ExpressionBuilder(ast.Attribute(None, name))
+    return ExpressionBuilder(ast.Attribute(None, _checked_name(name)))
 
 
 class V:
@@ -176,10 +178,10 @@ class V:
     """
 
     def __init__(self, name: str) -> None:
-        self._name = name
+        self._name = _checked_name(name)
 
     def __getitem__(self, attribute: str) -> ExpressionBuilder:
-        return ExpressionBuilder(ast.Attribute(self._name, attribute))
+        return ExpressionBuilder(ast.Attribute(self._name, _checked_name(attribute)))
 
     def __getattr__(self, attribute: str) -> ExpressionBuilder:
         if attribute.startswith("_"):
@@ -194,15 +196,15 @@ class V:
 
     def same(self, *attributes: str) -> ConditionBuilder:
         """`x[same(a, …)]`."""
-        return ConditionBuilder(ast.Same(self._name, attributes))
+        return ConditionBuilder(ast.Same(self._name, tuple(_checked_name(name) for name in attributes)))
 
     def increasing(self, attribute: str) -> ConditionBuilder:
         """`x[increasing(a)]`."""
-        return ConditionBuilder(ast.Increasing(self._name, attribute))
+        return ConditionBuilder(ast.Increasing(self._name, _checked_name(attribute)))
 
     def decreasing(self, attribute: str) -> ConditionBuilder:
         """`x[decreasing(a)]`."""
-        return ConditionBuilder(ast.Decreasing(self._name, attribute))
+        return ConditionBuilder(ast.Decreasing(self._name, _checked_name(attribute)))
 
 
 def _items(items: Sequence[object]) -> tuple[ast.Expression, ...]:
@@ -302,11 +304,7 @@ class FormulaBuilder:
     def project(self, *kept: str | tuple[str, Sequence[str]]) -> FormulaBuilder:
         """`φ PROJECT x, y(a, b)` is `.project("x", ("y", ["a", "b"]))`; `"*"` keeps all variables."""
         everything = "*" in kept
-        items = tuple(
-            ast.Kept(item) if isinstance(item, str) else ast.Kept(item[0], tuple(item[1]))
-            for item in kept
-            if item != "*"
-        )
+        items = tuple(_kept(item) for item in kept if item != "*")
         return FormulaBuilder(ast.Project(self.node, everything, items))
 
     def agg(self, variable: str, **created: tuple[str, ...] | ast.Aggregation) -> FormulaBuilder:
@@ -317,7 +315,7 @@ class FormulaBuilder:
         items = tuple(ast.Created(name, aggregation(value)) for name, value in created.items())
         if not items:
             raise UsageError("agg needs an attribute to create: .agg('m', hi=('max', 'b', 'price'))")
-        return FormulaBuilder(ast.Agg(self.node, variable, items))
+        return FormulaBuilder(ast.Agg(self.node, _checked_name(variable), items))
 
     def query(
         self,
@@ -335,6 +333,8 @@ class FormulaBuilder:
         PARTITION BY user
         WITHIN 5 MINUTES
         """
+        if not all(isinstance(item, str) for item in select) or not isinstance(within, str | tuple | None):
+            raise UsageError("items of SELECT and the window are texts: .query('a.price', within='5 minutes')")
         keys = (partition_by,) if isinstance(partition_by, str) else tuple(partition_by)
         items = parse_query(f"SELECT {', '.join(select)} MATCH x").select if select else (ast.Star(),)
         described = within if isinstance(within, str) or within is None else f"{within[0]} {within[1]}"
@@ -375,9 +375,17 @@ class Events:
 E = Events()
 
 
+def _kept(item: object) -> ast.Kept:
+    if isinstance(item, str):
+        return ast.Kept(_checked_name(item))
+    if isinstance(item, tuple) and len(item) == 2 and isinstance(item[1], list | tuple):
+        return ast.Kept(_checked_name(item[0]), tuple(_checked_name(name) for name in item[1]))
+    raise UsageError(f"a projection keeps 'x' or ('x', ['a', 'b']), not {item!r}")
+
+
 def _checked_name(value: object) -> str:
     if not isinstance(value, str) or not value:
-        raise UsageError(f"{value!r} is not a name; event types and variables are named by strings")
+        raise UsageError(f"{value!r} is not a name; types, variables and attributes are named by strings")
     return value
 
 

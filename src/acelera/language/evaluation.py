@@ -142,7 +142,8 @@ def _arithmetic(
 
     def apply(one: Value, two: Value) -> Value:
         if isinstance(one, Moment) or isinstance(two, Moment):
-            return Moment(plain(one, two))
+            moment = plain(one, two)
+            return Moment(moment) if abs(moment) < 2**100 else None
         if isinstance(one, float) or isinstance(two, float):
             return plain(float(one), float(two))
         if isinstance(one, Decimal) or isinstance(two, Decimal):

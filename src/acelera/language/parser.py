@@ -32,9 +32,9 @@ def parse_condition(text: str) -> ast.Condition:
 
 def parse_expression(text: str) -> ast.Expression:
     """The AST of an SQL expression over attributes."""
-    condition = parse_condition(f"x[({text})]")
-    assert isinstance(condition, ast.Each)
-    return condition.predicate
+    condition = parse_condition(f"x[({text}) IS NULL]")  # so that it is read as an expression, whatever it is
+    assert isinstance(condition, ast.Each) and isinstance(condition.predicate, ast.IsNull)
+    return condition.predicate.operand
 
 
 R = TypeVar("R")

@@ -78,14 +78,20 @@ class Schema:
             )
 
 
-def schema_of(described: object, *, type_column: str | None = "type", event_type: str | None = None) -> Schema:
+def schema_of(
+    described: object,
+    *,
+    type_column: str | None = "type",
+    event_type: str | None = None,
+    stream: str | None = None,
+) -> Schema:
     """A schema from whatever describes one.
 
     - a mapping of columns to types, shared by all event types: `{"type": "string", "price": float}`
     - a mapping of event types to such mappings: `{"SELL": {"price": float}, "BUY": {"price": float}}`
     - a pyarrow schema, or a Spark schema (StructType)
 
-    A stream without a type column is a stream of one type, named by `event_type`.
+    A stream without a type column is a stream of one type, named by `event_type`, or else by the stream's own name.
 
     >>> schema = schema_of({"SELL": {"price": "float"}, "NEWS": {"text": "string"}})
     >>> list(schema.attributes("NEWS")), list(schema.columns)
@@ -101,22 +107,26 @@ def schema_of(described: object, *, type_column: str | None = "type", event_type
         if repeated:
             raise SchemaError(f"the column `{sorted(repeated)[0]}` occurs twice; rename one of them")
         columns = {column.name: from_arrow(column.type) for column in described}
-        return _from_columns(columns, type_column, event_type)
+        return _from_columns(columns, type_column, event_type, stream)
     if hasattr(described, "fields") and hasattr(described, "simpleString"):
-        return _from_columns(_spark_columns(described), type_column, event_type)
+        return _from_columns(_spark_columns(described), type_column, event_type, stream)
     if isinstance(described, Mapping):
         _refuse_odd_names(described)
         if described and all(isinstance(value, Mapping) for value in described.values()):
             return _from_event_types(described, type_column)
         columns = {name: parse_type(kind) for name, kind in described.items()}
-        return _from_columns(columns, type_column, event_type)
+        return _from_columns(columns, type_column, event_type, stream)
     raise SchemaError(
         f"a schema cannot be read from {type(described).__name__}; give a mapping of columns to types, a pyarrow "
         "schema or a Spark schema"
     )
 
 
-def _from_columns(columns: dict[str, Type], type_column: str | None, event_type: str | None) -> Schema:
+def _from_columns(
+    columns: dict[str, Type], type_column: str | None, event_type: str | None, stream: str | None
+) -> Schema:
+    if event_type is None and type_column not in columns:
+        event_type = stream
     if event_type is not None:
         if type_column is not None and type_column != "type" and type_column in columns:
             raise SchemaError(

@@ -10,7 +10,7 @@ from acelera.errors import Problem, QueryCheckError, SchemaError, UsageError, di
 from acelera.language.aggregates import find_aggregate
 from acelera.language.expressions import type_of
 from acelera.language.schema import Schema
-from acelera.language.types import BOOL, FLOAT, INT, NULL, STRING, UNKNOWN, Type, unify
+from acelera.language.types import BOOL, FLOAT, INT, NULL, STRING, UNKNOWN, Kind, Type, unify
 from acelera.language.variables import EMPTY, Bounds, Variable
 
 ANY_NUMBER = Bounds(0, math.inf)
@@ -19,9 +19,11 @@ ANY_NUMBER = Bounds(0, math.inf)
 def variables_of(automaton: Acea, schema: Schema) -> dict[str, Variable]:
     """For each variable the attributes of the events it can hold, with their types."""
     registers = register_types(automaton, schema)
-    for t in automaton.transitions:
+    for number, t in enumerate(automaton.transitions, 1):
         for term in t.label.predicate:
-            term_type(term, schema, registers)
+            kind = term_type(term, schema, registers)
+            if kind.kind is not Kind.BOOL and not kind.vague:
+                raise UsageError(f"transition {number}: `when` must be true or false, but {term} is of type {kind}")
     found: dict[str, Variable] = {}
     for t in automaton.transitions:
         for name, bag in t.label.marks:
