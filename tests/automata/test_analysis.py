@@ -18,8 +18,8 @@ from acelera.automata.analysis import (
     uses_positions,
 )
 from acelera.automata.compilation import compile_formula
-from acelera.automata.interpreter import _complex_event, _outgoing, _step, accepted, newest_starts
-from acelera.automata.model import Acea
+from acelera.automata.interpreter import _complex_event, _step, accepted, newest_starts
+from acelera.automata.model import Acea, by_source
 from acelera.automata.simplify import simplify
 from acelera.automata.terms import Environment
 from acelera.language import ast
@@ -36,7 +36,7 @@ def automaton_of(case: Case) -> tuple[Acea, list[Event]]:
 
 def runs(automaton: Acea, events: list[Event]) -> Counter[ComplexEvent]:
     """Every accepting run counts."""
-    latest, outgoing = newest_starts(automaton, events), _outgoing(automaton)
+    latest, outgoing = newest_starts(automaton, events), by_source(automaton.transitions)
     found: Counter[ComplexEvent] = Counter()
     for start in range(len(events)):
         alive = [((automaton.initial, ()), ())]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from acelera.automata.contradictions import impossible
-from acelera.automata.model import Acea, Label, Mark, Transition, reachable
+from acelera.automata.model import Acea, Label, Mark, Transition, by_source, reachable
 from acelera.automata.terms import (
     Attr,
     Identical,
@@ -61,9 +61,7 @@ def is_unambiguous(automaton: Acea) -> bool:
 
     Two runs are followed at once as long as they mark the same and their predicates may hold together.
     """
-    outgoing: dict[int, list[Transition]] = {}
-    for t in automaton.transitions:
-        outgoing.setdefault(t.source, []).append(t)
+    outgoing = by_source(automaton.transitions)
     # A pair of states, and whether the two runs have already parted.
     begin = (automaton.initial, automaton.initial, False)
     number = {begin: 0}

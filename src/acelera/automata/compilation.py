@@ -1,9 +1,6 @@
-"""Every formula is an automaton (paper 000, theorem 12; paper 001, appendix C): one function an operator, in the
-paper's order.
+"""Every formula is an automaton (paper 000, theorem 12; paper 001, appendix C).
 
-All automata here have one initial state, START_STATE, that nothing leads to, and one final state, FINAL, that
-nothing leaves. So a transition from the first begins a match with fresh registers, and one into the second ends it;
-an automaton that goes on after it could have ended has both transitions, into FINAL and into a state where it goes on.
+One function an operator, in the paper's order.
 """
 
 from __future__ import annotations
@@ -15,7 +12,8 @@ from itertools import permutations, product
 
 from acelera.automata.analysis import is_idle
 from acelera.automata.conditions import filtered
-from acelera.automata.model import IDLE, Acea, Label, Mark, Transition, marks, reachable
+from acelera.automata.model import IDLE, Acea, Label, Mark, Transition, by_source, marks
+from acelera.automata.parts import FINAL, START_STATE, Part, disjunction, trimmed
 from acelera.automata.terms import (
     Attr,
     Const,
@@ -33,44 +31,6 @@ from acelera.automata.terms import (
 from acelera.language import ast
 from acelera.language.checker import BagUnion
 from acelera.language.schema import Schema
-
-START_STATE, FINAL = 0, 1
-
-
-@dataclass(frozen=True)
-class Part:
-    """An automaton under construction: its number of states and its transitions."""
-
-    states: int
-    transitions: tuple[Transition, ...]
-
-    def ending(self) -> list[Transition]:
-        """The transitions that end a match."""
-        return [t for t in self.transitions if t.target == FINAL]
-
-    def relabelled(self, change: Callable[[Transition], Label | None]) -> Part:
-        """The same automaton with other labels; None removes a transition."""
-        changed = ((t, change(t)) for t in self.transitions)
-        return trimmed(self.states, [replace(t, label=label) for t, label in changed if label is not None])
-
-    def shifted(self, by: int) -> list[Transition]:
-        """The transitions with all states but the two special ones renumbered."""
-
-        def moved(state: int) -> int:
-            return state if state in (START_STATE, FINAL) else state + by
-
-        return [Transition(moved(t.source), t.label, moved(t.target)) for t in self.transitions]
-
-
-def trimmed(states: int, transitions: Sequence[Transition]) -> Part:
-    """Without states that cannot be reached, or from which no match can end, and without double transitions."""
-    forward = reachable([START_STATE], [(t.source, t.target) for t in transitions])
-    backward = reachable([FINAL], [(t.target, t.source) for t in transitions])
-    useful = sorted((forward & backward) - {START_STATE, FINAL})
-    number = {START_STATE: START_STATE, FINAL: FINAL, **{state: index + 2 for index, state in enumerate(useful)}}
-    kept = (t for t in transitions if t.source in number and t.target in number)
-    renumbered = dict.fromkeys(Transition(number[t.source], t.label, number[t.target]) for t in kept)
-    return Part(len(useful) + 2, tuple(renumbered) if FINAL in forward else ())
 
 
 def compile_formula(formula: ast.Formula, schema: Schema | None = None, bag_union: BagUnion = "once") -> Acea:
@@ -107,7 +67,7 @@ class Compiler:
             case ast.As(_, variable):
                 return as_variable(made[0], variable, self.once)
             case ast.Filter(_, condition):
-                return filtered(made[0], condition, self.register, disjunction)
+                return filtered(made[0], condition, self.register)
             case ast.Or():
                 return disjunction(made[0], made[1])
             case ast.And():
@@ -200,11 +160,6 @@ def as_variable(part: Part, variable: str, once: bool) -> Part:
     return part.relabelled(collect)
 
 
-def disjunction(left: Part, right: Part) -> Part:
-    """φ1 OR φ2: both automata, with the initial and the final state in common."""
-    return trimmed(left.states + right.states, [*left.transitions, *right.shifted(left.states)])
-
-
 def conjunction(left: Part, right: Part) -> Part:
     """φ1 AND φ2: both at once, as long as they mark the same; the marks of the left are kept."""
 
@@ -222,7 +177,7 @@ def conjunction(left: Part, right: Part) -> Part:
                     found += [(label, (one.target, two.target)) for label in both(one, two)]
         return found
 
-    out_left, out_right = by_source(left), by_source(right)
+    out_left, out_right = by_source(left.transitions), by_source(right.transitions)
     return explored((START_STATE, START_STATE), (FINAL, FINAL), pairs)
 
 
@@ -260,14 +215,6 @@ def same_event(one: Mark, two: Mark) -> tuple[Term, ...] | None:
         return None
     values = ((term, dict(two.fields)[name]) for name, term in one.fields)
     return (*conditions, *(Identical(a, b) for a, b in values if a != b))
-
-
-def by_source(part: Part) -> dict[int, list[Transition]]:
-    """The transitions that leave each state."""
-    outgoing: dict[int, list[Transition]] = {}
-    for t in part.transitions:
-        outgoing.setdefault(t.source, []).append(t)
-    return outgoing
 
 
 State = tuple[int, int]
@@ -406,7 +353,7 @@ def all_of(left: Part, right: Part, once: bool) -> Part:
     In a pair of states, the initial one means that a side has not begun, the final one that it has ended; meanwhile
     it idles.
     """
-    out_left, out_right = by_source(left), by_source(right)
+    out_left, out_right = by_source(left.transitions), by_source(right.transitions)
 
     def moves(outgoing: dict[int, list[Transition]], state: int) -> list[tuple[Label, int]]:
         found = [(t.label, t.target) for t in outgoing.get(state, ())]
@@ -447,7 +394,7 @@ def start(part: Part) -> Part:
 def strict(part: Part) -> Part:
     """STRICT(φ): whatever is marked is marked in one stretch: not yet, during it, after it."""
     before, during, after = 0, 1, 2
-    outgoing = by_source(part)
+    outgoing = by_source(part.transitions)
 
     def following(state: State) -> list[tuple[Label, State]]:
         found = []

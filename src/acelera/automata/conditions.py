@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from acelera.automata.model import Label, Mark, Transition
+from acelera.automata.parts import START_STATE, Part, disjunction
 from acelera.automata.terms import (
     UNSET,
     Collected,
@@ -20,17 +20,14 @@ from acelera.automata.terms import (
 )
 from acelera.language import ast
 
-if TYPE_CHECKING:
-    from acelera.automata.compilation import Part
-
 Register = Callable[[str], str]
-Disjunction = Callable[["Part", "Part"], "Part"]
-
-_INITIAL = 0  # the state that begins a match
 
 
-def filtered(part: Part, condition: ast.Condition, register: Register, disjunction: Disjunction) -> Part:
-    """φ FILTER c. AND filters twice; OR is the disjunction of two filtered automata, as in the paper."""
+def filtered(part: Part, condition: ast.Condition, register: Register) -> Part:
+    """φ FILTER c. AND filters twice; OR is the disjunction of two filtered automata, as in the paper.
+
+    A stack of automata rather than recursion, so that conditions may be as long as one likes.
+    """
     todo: list[tuple[str, ast.Condition]] = [("filter", condition)]
     made = [part]
     while todo:
@@ -87,7 +84,7 @@ def on_mark(expression: ast.Expression, mark: Mark) -> Term:
 
 def before(t: Transition, name: str) -> Term:
     """A register as it was before the transition; unset where a match begins."""
-    return Const(UNSET) if t.source == _INITIAL else Reg(name)
+    return Const(UNSET) if t.source == START_STATE else Reg(name)
 
 
 def same(part: Part, variable: str, attribute: str, name: str) -> Part:

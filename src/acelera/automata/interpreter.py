@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from acelera.automata.model import Acea, Transition
+from acelera.automata.model import Acea, Transition, by_source
 from acelera.automata.terms import Environment, holds
 from acelera.language.events import ComplexEvent, Event, bag, complex_event
 
@@ -18,7 +18,7 @@ Configuration = tuple[int, Registers]
 def accepted(automaton: Acea, events: Sequence[Event]) -> set[ComplexEvent]:
     """⟦A⟧(S): the complex events C_ρ of all accepting runs ρ."""
     latest = newest_starts(automaton, events)
-    outgoing = _outgoing(automaton)
+    outgoing = by_source(automaton.transitions)
     found: set[ComplexEvent] = set()
     for start in range(len(events)):
         # A run is a configuration and what it has marked so far: for each variable the events, in order.
@@ -47,7 +47,7 @@ def newest_starts(automaton: Acea, events: Sequence[Event]) -> list[tuple[int, .
 
 def _newest_start(guard: Acea, events: Sequence[Event], latest: Sequence[tuple[int, ...]]) -> list[int]:
     """Only the newest start of each configuration matters."""
-    outgoing = _outgoing(guard)
+    outgoing = by_source(guard.transitions)
     starts: dict[Configuration, int] = {}
     newest, column = 0, []
     for position, event in enumerate(events):
@@ -61,13 +61,6 @@ def _newest_start(guard: Acea, events: Sequence[Event], latest: Sequence[tuple[i
         starts = reached
         column.append(newest)
     return column
-
-
-def _outgoing(automaton: Acea) -> dict[int, list[Transition]]:
-    outgoing = defaultdict(list)
-    for transition in automaton.transitions:
-        outgoing[transition.source].append(transition)
-    return outgoing
 
 
 def _step(

@@ -316,6 +316,14 @@ class Acea:
         return f"{self.states} states, {len(self.transitions)} transitions, {len(self.registers)} registers{guards}"
 
 
+def by_source(transitions: Iterable[Transition]) -> dict[int, list[Transition]]:
+    """The transitions that leave each state."""
+    outgoing: dict[int, list[Transition]] = {}
+    for t in transitions:
+        outgoing.setdefault(t.source, []).append(t)
+    return outgoing
+
+
 def reachable(begin: Iterable[int], edges: Iterable[tuple[int, int]]) -> set[int]:
     """All states that the edges lead to."""
     following: dict[int, list[int]] = {}

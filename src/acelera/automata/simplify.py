@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from acelera.automata.analysis import live_registers, needed_registers
 from acelera.automata.contradictions import impossible
-from acelera.automata.model import Acea, Label, Transition, reachable
+from acelera.automata.model import Acea, Label, Transition, by_source, reachable
 
 
 def simplify(automaton: Acea) -> Acea:
@@ -72,9 +72,7 @@ def merge_by_label(automaton: Acea) -> Acea:
     begin = frozenset({automaton.initial})
     number = {begin: 0}
     todo, transitions = [begin], []
-    outgoing: dict[int, list[Transition]] = {}
-    for t in automaton.transitions:
-        outgoing.setdefault(t.source, []).append(t)
+    outgoing = by_source(automaton.transitions)
     while todo:
         states = todo.pop()
         targets: dict[Label, set[int]] = {}
@@ -101,12 +99,10 @@ def merge_equivalent_states(automaton: Acea) -> Acea:
     """One state for all from which the same can follow (the coarsest bisimulation)."""
     block = [int(state in automaton.finals) for state in range(automaton.states)]
     block[automaton.initial] += 2  # the initial state stays apart: runs begin there without registers
-    outgoing: list[list[Transition]] = [[] for _ in range(automaton.states)]
-    for t in automaton.transitions:
-        outgoing[t.source].append(t)
+    outgoing = by_source(automaton.transitions)
     while True:
         follows = [
-            (block[state], frozenset((t.label, block[t.target]) for t in outgoing[state]))
+            (block[state], frozenset((t.label, block[t.target]) for t in outgoing.get(state, ())))
             for state in range(automaton.states)
         ]
         numbers = {key: index for index, key in enumerate(dict.fromkeys(follows))}

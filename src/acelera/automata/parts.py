@@ -1,0 +1,56 @@
+"""Automata under construction.
+
+All of them have one initial state, START_STATE, that nothing leads to, and one final state, FINAL, that nothing leaves.
+So a transition from the first begins a match with fresh registers, and one into the second ends it; an automaton that
+goes on after it could have ended has both transitions, into FINAL and into a state where it goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from acelera.automata.model import Label, Transition, reachable
+
+START_STATE, FINAL = 0, 1
+
+
+@dataclass(frozen=True)
+class Part:
+    """An automaton under construction: its number of states and its transitions."""
+
+    states: int
+    transitions: tuple[Transition, ...]
+
+    def ending(self) -> list[Transition]:
+        """The transitions that end a match."""
+        return [t for t in self.transitions if t.target == FINAL]
+
+    def relabelled(self, change: Callable[[Transition], Label | None]) -> Part:
+        """The same automaton with other labels; None removes a transition."""
+        changed = ((t, change(t)) for t in self.transitions)
+        return trimmed(self.states, [replace(t, label=label) for t, label in changed if label is not None])
+
+    def shifted(self, by: int) -> list[Transition]:
+        """The transitions with all states but the two special ones renumbered."""
+
+        def moved(state: int) -> int:
+            return state if state in (START_STATE, FINAL) else state + by
+
+        return [Transition(moved(t.source), t.label, moved(t.target)) for t in self.transitions]
+
+
+def trimmed(states: int, transitions: Sequence[Transition]) -> Part:
+    """Without states that cannot be reached, or from which no match can end, and without double transitions."""
+    forward = reachable([START_STATE], [(t.source, t.target) for t in transitions])
+    backward = reachable([FINAL], [(t.target, t.source) for t in transitions])
+    useful = sorted((forward & backward) - {START_STATE, FINAL})
+    number = {START_STATE: START_STATE, FINAL: FINAL, **{state: index + 2 for index, state in enumerate(useful)}}
+    kept = (t for t in transitions if t.source in number and t.target in number)
+    renumbered = dict.fromkeys(Transition(number[t.source], t.label, number[t.target]) for t in kept)
+    return Part(len(useful) + 2, tuple(renumbered) if FINAL in forward else ())
+
+
+def disjunction(left: Part, right: Part) -> Part:
+    """φ1 OR φ2: both automata, with the initial and the final state in common."""
+    return trimmed(left.states + right.states, [*left.transitions, *right.shifted(left.states)])
