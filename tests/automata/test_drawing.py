@@ -48,6 +48,7 @@ def test_svg(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ac.UsageError, match="Graphviz"):
         drawing.svg()
     assert set(drawing._repr_mimebundle_()) == {"text/plain", "text/vnd.mermaid"}
+    assert QUERY.automaton._repr_mimebundle_() == drawing._repr_mimebundle_()
 
 
 def test_svg_is_what_graphviz_gives(monkeypatch: pytest.MonkeyPatch) -> None:

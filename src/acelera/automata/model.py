@@ -261,6 +261,9 @@ class Acea:
 
         return Drawing(self)
 
+    def _repr_mimebundle_(self, **options: object) -> dict[str, str]:
+        return self.draw()._repr_mimebundle_(**options)
+
     def _check_transitions(self) -> None:
         for number, transition in enumerate(self.transitions, 1):
             for state in (transition.source, transition.target):
