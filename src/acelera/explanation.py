@@ -35,12 +35,15 @@ def _sizes(built: Acea, simplified: Acea) -> list[str]:
 
 def _transitions(automaton: Acea) -> list[str]:
     name = automaton.name
-    return [f"{name(t.source)} → {name(t.target)}: {label_text(t.label)}" for t in automaton.transitions]
+    lines = [f"{name(t.source)} → {name(t.target)}: {label_text(t.label)}" for t in automaton.transitions]
+    for number, guard in enumerate(automaton.guards, 1):
+        lines += [f"guard {number}, {line}" for line in _transitions(guard)]
+    return lines
 
 
 def _running(automaton: Acea, query: ast.Query) -> list[str]:
     if not automaton.transitions:
-        return ["nothing can match: the conditions exclude each other"]
+        return ["nothing can match: its parts exclude each other"]
     lines = [f"state: {state_growth(automaton, query.within is not None)}"]
     if is_unambiguous(automaton):
         lines.append("every match has one run: nothing is found twice")
@@ -61,6 +64,8 @@ def _what_matters(automaton: Acea, query: ast.Query) -> str:
     if query.within is not None and query.within.unit == "events":
         return "every event counts, since WITHIN … EVENTS counts positions"
     wanted = " or ".join(dict.fromkeys(label_text(Label((), tests)) for tests in reactions(automaton)))
+    if () in reactions(automaton):
+        return "every event counts, since some part takes any event"
     if any(_shows_positions(item) for item in query.select):
         return f"events that matter: {wanted}; the others only count for the positions that are shown"
     if any(isinstance(item, ast.Star | ast.SelectVariable) for item in query.select):

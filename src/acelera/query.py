@@ -236,7 +236,8 @@ class AutomatonQuery(Query):
         return lambda events: accepted(self.automaton, events)
 
     def __str__(self) -> str:
-        return f"an automaton of {self._built.size()}"
+        clauses = print_query(self.ast).removeprefix("MATCH ANY")
+        return f"an automaton of {self._built.size()}{clauses}"
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, AutomatonQuery) and (self._built, self.ast) == (other._built, other.ast)
@@ -274,6 +275,8 @@ def query(
     """
     _one_of("bag_union", bag_union, get_args(BagUnion))
     if isinstance(source, Acea):
+        if not isinstance(partition_by, str | list | tuple):
+            raise UsageError(f"partition_by={partition_by!r} is not a list of attributes")
         if within is not None and not isinstance(within, str):
             raise UsageError(f"within={within!r} is not a window such as '5 minutes'")
         if bag_union != "once":
@@ -286,7 +289,9 @@ def query(
     if isinstance(source, FormulaBuilder):
         source = source.query()
     elif not isinstance(source, ast.Query):
-        raise UsageError(f"a query is made of a text or of a formula built with E(…), not of {type(source).__name__}")
+        raise UsageError(
+            f"a query is made of a text, of a formula built with E(…) or of an Acea, not of {type(source).__name__}"
+        )
     text = print_query(source)  # so that mistakes in built queries have a place, too
     return Query(parse_query(text), text, bag_union)
 

@@ -17,6 +17,8 @@ def test_labels_read_like_the_query() -> None:
     assert labels[0] == "SELL, price > 100 → msft [hi_1 ← max()]"
     assert "any" in labels
     assert "BUY → BUY [hi_1 ← max(hi_1, price)]" in labels
+    assert label_text(ac.query("MATCH A AS x PROJECT x").automaton.transitions[0].label) == "A → x without A"
+    assert label_text(ac.query("MATCH A AGG m[n <- count(A)]").automaton.transitions[0].label).startswith("A → m(n) [")
     assert label_text(ac.query("MATCH START(A)").automaton.transitions[0].label) == "A, first position → A"
 
 
@@ -38,6 +40,12 @@ def test_mermaid() -> None:
     mermaid = QUERY.automaton.draw().mermaid
     assert mermaid.startswith("flowchart LR")
     assert mermaid.count("-->") == len({(t.source, t.target) for t in QUERY.automaton.transitions}) + 1
+
+
+def test_guards_are_drawn() -> None:
+    drawing = ac.query("MATCH (A ; B) UNLESS C").automaton.draw()
+    assert "subgraph guard 1" in drawing.mermaid and "C → C" in drawing.mermaid
+    assert "subgraph cluster_1" in drawing.dot and "C → C" in drawing.dot
 
 
 def test_svg(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -53,6 +53,7 @@ def test_partitions_windows_and_time() -> None:
         {"start": 1, "end": 2, "k": "b"},
     ]
     assert "an automaton of 3 states" in query.explain()
+    assert str(query).endswith("PARTITION BY k\nWITHIN 2 EVENTS")
     assert query == ac.query(pair, partition_by=["k"], within="2 events") != ac.query(pair)
 
 
@@ -67,7 +68,7 @@ def test_types_of_registers_are_found() -> None:
 
 def test_names_and_constants_are_shown() -> None:
     drawn = ac.query(Acea.of("begin", "end", [Move("begin", "end", when=R, assign={"n": 1}, marks={"x": {"b": "n"}})]))
-    assert "begin → end: R → x [n ← 1]" in drawn.explain()
+    assert "begin → end: R → x(b) [n ← 1]" in drawn.explain()
 
 
 @pytest.mark.parametrize(
@@ -96,6 +97,12 @@ def test_names_and_constants_are_shown() -> None:
         (lambda: Acea.from_cea("p", "q", [("p", None, "xy", "q")]), "a transition is written"),
         (lambda: ac.query(Acea.of("p", "q", [Move("p", "q")]), within=5), "not a window"),
         (lambda: ac.query(Acea.of("p", "q", [Move("p", "q")]), bag_union="additive"), "for formulas"),
+        (lambda: Acea.of("P", "q", [Move("p", "q")]), "no move leaves the initial state 'P'"),
+        (lambda: Acea.of("p", [], [Move("p", "q")]), "a list of moves"),
+        (lambda: Acea.of("p", "q", Move("p", "q")), "a list of moves"),
+        (lambda: Move("p", "q", assign={"type": "'B'"}), "which every event has"),
+        (lambda: Acea.of("p", "q", [Move("p", "q", when="")]), "the expression is empty"),
+        (lambda: ac.query(Acea.of("p", "q", [Move("p", "q")]), partition_by=5), "not a list of attributes"),
         (lambda: Acea(1, 0, frozenset({3}), ()), "state 3 is initial or final"),
         (lambda: ac.query("MATCH A", within="5 events"), "said in the query itself"),
         (lambda: ac.query(Acea.of("p", "q", [Move("p", "q")])).run([{"type": "A"}], method="semantics"), "no formula"),

@@ -191,4 +191,4 @@ def state_growth(automaton: Acea, windowed: bool) -> str:
         return f"bounded: no match reads more than {longest} events"
     if windowed:
         return "bounded by the window"
-    return "grows with the stream: without WITHIN every partial match may still be completed"
+    return "can grow with the stream: without WITHIN a partial match may wait for its end for ever"

@@ -7,10 +7,11 @@ import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from acelera.automata.model import Acea, Label, Transition
+from acelera.automata.model import Acea, Label, Mark, Transition
 from acelera.automata.terms import UNSET, Attr, Const, Identical, Position, Reg, Sql, Term
 from acelera.errors import UsageError
 from acelera.language import ast
+from acelera.language.events import STREAM
 
 
 def label_text(label: Label) -> str:
@@ -19,10 +20,24 @@ def label_text(label: Label) -> str:
     tests = [_test(term) for term in label.predicate if _type_of(term) is None]
     before = ", ".join([*types, *tests]) or "any"
     sets = [f"{name} ← {term}" for name, term in label.assign if term != Reg(name) and not _trivial(term)]
-    variables = [name for name, _ in label.marks if name not in types] or [name for name, _ in label.marks]
-    after = [", ".join(variables)] if variables else []
-    text = " → ".join([before, *after])
+    text = " → ".join([before, _marks(label, types)]) if label.marks else before
     return f"{text} [{'; '.join(sets)}]" if sets else text
+
+
+def _marks(label: Label, types: list[str]) -> str:
+    """The variables that are marked. That of the event's own type goes without saying, unless it is the only one."""
+    marked = [(name, _marked(name, mark)) for name, bag in label.marks for mark in bag]
+    shown = [text for name, text in marked if name not in types] or [text for _, text in marked]
+    read = any(mark.origin == STREAM for _, bag in label.marks for mark in bag)
+    missing = [name for name in types if read and name not in dict(label.marks)]
+    return ", ".join(shown) + (f" without {', '.join(missing)}" if missing else "")
+
+
+def _marked(variable: str, mark: Mark) -> str:
+    """A variable, with the attributes of the event it gets if that is not the event as it was read."""
+    if mark.fields is None:
+        return variable
+    return f"{variable}({', '.join(name for name, _ in mark.fields)})"
 
 
 def _type_of(term: Term) -> str | None:
@@ -70,6 +85,14 @@ class Drawing:
         lines.append(f"  start -> s{automaton.initial};")
         for (source, target), texts in _edges(automaton.transitions).items():
             lines.append(f"  s{source} -> s{target} [label={_quoted(chr(10).join(texts))}];")
+        for number, guard in enumerate(automaton.guards, 1):
+            lines.append(f"  subgraph cluster_{number} {{ label={_quoted(f'guard {number}')};")
+            for state in range(guard.states):
+                shape = ", shape=doublecircle" if state in guard.finals else ""
+                lines.append(f"    g{number}_{state} [label={_quoted(guard.name(state))}{shape}];")
+            for (source, target), texts in _edges(guard.transitions).items():
+                lines.append(f"    g{number}_{source} -> g{number}_{target} [label={_quoted(chr(10).join(texts))}];")
+            lines.append("  }")
         return "\n".join([*lines, "}"])
 
     @property
@@ -82,6 +105,12 @@ class Drawing:
             lines.append(f'  s{state}((("{name}")))' if state in automaton.finals else f'  s{state}(("{name}"))')
         for (source, target), texts in _edges(automaton.transitions).items():
             lines.append(f'  s{source} -->|"{"<br>".join(_escaped(text) for text in texts)}"| s{target}')
+        for number, guard in enumerate(automaton.guards, 1):
+            lines.append(f"  subgraph guard {number}")
+            for (source, target), texts in _edges(guard.transitions).items():
+                text = "<br>".join(_escaped(text) for text in texts)
+                lines.append(f'    g{number}_{source} -->|"{text}"| g{number}_{target}')
+            lines.append("  end")
         return "\n".join(lines)
 
     def svg(self) -> str:

@@ -141,6 +141,9 @@ class Move:
         for option, given in (("assign", self.assign), ("marks", self.marks)):
             if not isinstance(given, Mapping) or not all(isinstance(name, str) for name in given):
                 raise UsageError(f"{where}: `{option}` maps names to what they get, not {given!r}")
+        taken = {"position", "time", "type"} & set(self.assign)
+        if taken:
+            raise UsageError(f"{where}: a register cannot be called `{min(taken)}`, which every event has")
 
     def label(self, registers: frozenset[str]) -> Label:
         """What the transition does."""
@@ -219,10 +222,13 @@ class Acea:
         >>> [(row["start"], row["end"], row["out"][0]["b"]) for row in result.to_pylist()]
         [(1, 1, 1), (1, 2, 2), (2, 2, 1), (1, 3, 4), (2, 3, 2), (3, 3, 1)]
         """
-        if not isinstance(finals, Iterable) or not all(isinstance(move, Move) for move in moves):
+        listed = isinstance(finals, Iterable) and isinstance(moves, list | tuple)
+        if not listed or not finals or not all(isinstance(move, Move) for move in moves):
             raise UsageError("an automaton has final states and a list of moves: Acea.of('p', ['q'], [Move('p', 'q')])")
         ends = (finals,) if isinstance(finals, str) else tuple(finals)
         names = tuple(dict.fromkeys((initial, *(state for move in moves for state in (move.source, move.target)))))
+        if initial not in {move.source for move in moves}:
+            raise UsageError(f"no move leaves the initial state {initial!r}")
         for state in ends:
             if state not in names:
                 raise UsageError(f"the final state {state!r} occurs in no move")
@@ -274,9 +280,7 @@ class Acea:
             label = transition.label
             missing = label.reads_before() - held[transition.source]
             if missing:
-                self._refuse(
-                    number, transition, f"reads the register `{min(missing)}`, which may not be set in its source"
-                )
+                self._refuse(number, transition, f"reads the register `{min(missing)}`, which may not be set there")
             for index, (_, term) in enumerate(label.assign):
                 missing = fresh_read(term) - {name for name, _ in label.assign[:index]}
                 if missing:
@@ -315,8 +319,10 @@ class Acea:
 
     def size(self) -> str:
         """How large it is, in words."""
-        guards = f", {len(self.guards)} guards" if self.guards else ""
-        return f"{self.states} states, {len(self.transitions)} transitions, {len(self.registers)} registers{guards}"
+        parts = {"state": self.states, "transition": len(self.transitions), "register": len(self.registers)}
+        if self.guards:
+            parts["guard"] = len(self.guards)
+        return ", ".join(f"{count} {what}{'' if count == 1 else 's'}" for what, count in parts.items())
 
 
 def by_source(transitions: Iterable[Transition]) -> dict[int, list[Transition]]:

@@ -113,4 +113,5 @@ def attribute_type(name: str, schema: Schema) -> Type:
         return STRING
     if name == "time" and schema.time is not None:
         return schema.time
-    raise SchemaError(f"there is no attribute or register `{name}`{did_you_mean(name, schema.columns)}")
+    near = did_you_mean(name, schema.columns) or f"; a text is written '{name}'"
+    raise SchemaError(f"there is no attribute or register `{name}`{near}")

@@ -377,7 +377,7 @@ class Compared(Term):
         return Compared(self.operator, *parts)
 
     def __str__(self) -> str:
-        return f"{self.left} {self.operator} {self.right}"
+        return f"{self.left} {self.operator} {self.right} if set"
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,7 @@ def term_of(given: object, registers: frozenset[str]) -> Term:
         expression = parse_expression(given)
     except QueryError as error:
         problem = error.problems[0]
-        hint = f" ({problem.hint})" if problem.hint else ""
-        raise UsageError(f"{given!r} is not an expression: {problem.message}{hint}") from None
+        raise UsageError(f"{given!r} is not an expression: {problem.message}") from None
     leaves: dict[tuple[str | None, str], Term] = {}
     for node in ast.walk(expression):
         if isinstance(node, ast.Attribute):

@@ -244,6 +244,9 @@ def condition(value: object) -> ast.Condition:
     if isinstance(value, ConditionBuilder):
         return value.node
     if isinstance(value, ExpressionBuilder):
+        bare = [node.name for node in ast.walk(value.node) if isinstance(node, ast.Attribute) and node.variable is None]
+        if bare:
+            raise UsageError(f"whose attribute? `{bare[0]}` needs a variable here: V('x').{bare[0]}, or V('x').each(…)")
         return to_condition(value.node)
     raise UsageError(f"a condition is a text or is built with V(…), not {type(value).__name__}")
 
@@ -259,6 +262,15 @@ class FormulaBuilder:
 
     def __repr__(self) -> str:
         return f"<formula {print_formula(self.node)}>"
+
+    def __or__(self, other: object) -> FormulaBuilder:
+        raise UsageError("formulas are joined with methods: .or_(…), .then(…), .and_(…)")
+
+    __and__ = __rshift__ = __or__
+
+    def run(self, *_: object, **__: object) -> None:
+        """A formula is not yet a query."""
+        raise UsageError("make a query of it first: acelera.query(formula).run(table)")
 
     def as_(self, variable: str) -> FormulaBuilder:
         """`φ AS x`."""
@@ -403,6 +415,8 @@ def aggregation(value: object) -> ast.Aggregation:
         return value
     if isinstance(value, tuple) and 2 <= len(value) <= 4 and all(isinstance(part, str) for part in value):
         function, variable, *rest = value
+        if "." in variable and not rest:
+            raise UsageError(f"an aggregation is written {(function, *variable.split('.', 1))!r}, not {value!r}")
         attribute = rest[0] if rest else None
         if len(rest) < 2 or rest[1].lower() == "ignore nulls":
             return ast.Aggregation(function.lower(), variable, attribute, len(rest) == 2)

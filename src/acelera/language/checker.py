@@ -235,13 +235,20 @@ class _Checker:
 
     # --- names and types ------------------------------------------------------------------------------------------
 
-    def variable(self, name: str, bindings: Bindings, span: Span | None, to_the_left: bool = True) -> Variable:
+    def variable(
+        self,
+        name: str,
+        bindings: Bindings,
+        span: Span | None,
+        to_the_left: bool = True,
+        with_attribute: bool = False,
+    ) -> Variable:
         """A variable that must be able to hold something."""
         found = bindings.get(name)
         if name not in bindings.variables:
             near = did_you_mean(name, bindings.bound())
             hint = f"variables there: {', '.join(bindings.bound()) or 'none'}"
-            if not to_the_left:
+            if not to_the_left and not with_attribute:
                 hint += f"; an attribute is written with its variable, as in x.{name}"
             if name in self.elsewhere:
                 hint = f"`{name}` is bound elsewhere; FILTER, AGG and PROJECT see what is left of them in their bracket"
@@ -276,7 +283,11 @@ class _Checker:
         if self.schema.time is None:
             first = self.schema.order_by[0] if self.schema.order_by else None
             found = f", but `{first}` is of type {self.schema.columns[first]}" if first else ""
-            self.wrong(f"{what} needs a stream with time", span, f"order_by must begin with a timestamp column{found}")
+            self.wrong(
+                f"{what} needs a stream with time",
+                span,
+                f"order_by (--order-by) must begin with a timestamp column{found}",
+            )
             return UNKNOWN
         return self.schema.time
 
@@ -410,7 +421,7 @@ class _Checker:
                 single = held.bounds == ONE
                 return Column(alias or variable, item, single, _listed(self.struct(held), single))
             case ast.SelectAttribute(variable, attribute, alias):
-                held = self.variable(variable, bindings, item.span, to_the_left=False)
+                held = self.variable(variable, bindings, item.span, to_the_left=False, with_attribute=True)
                 found = self.attribute(held, variable, attribute, item.span)
                 single = held.bounds == ONE
                 kind = None if self.schema is None else _listed(found.arrow, single)

@@ -32,6 +32,8 @@ def parse_condition(text: str) -> ast.Condition:
 
 def parse_expression(text: str) -> ast.Expression:
     """The AST of an SQL expression over attributes."""
+    if not text.strip():
+        fail("the expression is empty", None)
     condition = parse_condition(f"x[({text}) IS NULL]")  # so that it is read as an expression, whatever it is
     assert isinstance(condition, ast.Each) and isinstance(condition.predicate, ast.IsNull)
     return condition.predicate.operand

@@ -72,6 +72,10 @@ class Schema:
                 raise SchemaError(
                     f"the column `{name}` has the name of what every event carries, its {name}; rename the column"
                 )
+        if "type" in self.columns and self.type_column is None:
+            raise SchemaError(
+                "the table has a column `type`, so drop event_type=… (or type_column=None); or else rename the column"
+            )
         if "type" in self.columns and self.type_column != "type":
             raise SchemaError(
                 "the column `type` is not the type column, but `type` is an event's type in queries; rename the column"

@@ -54,7 +54,7 @@ _FOREIGN = {
     "CASE": "there is no CASE; use OR between filtered formulas, or coalesce",
     "THEN": "a sequence is written A ; B (later) or A : B (at the very next position)",
     "WHEN": "there is no CASE; use OR between filtered formulas, or coalesce",
-    "DISTINCT": "matches are a set already; drop the word",
+    "DISTINCT": "there is no DISTINCT: matches are a set already, and an aggregate takes every event",
     "OVER": "SELECT has no window functions; compute them on the resulting table",
     "EVERY": "a query finds every match; just write the formula",
     "SUMMARIZE": "SUMMARIZE is reserved for aggregation across matches and is not there yet",
