@@ -61,7 +61,7 @@ def test_the_corpus_prints_and_parses_back(text: str) -> None:
         ("MATCH ANY FILTER any.v = 1", "MATCH ANY FILTER ANY[v = 1]"),
         ("SELECT `start`, start MATCH A AS `start`", "SELECT `start`, start\nMATCH A AS start"),
         ("match Start ; End -- a comment", "MATCH Start ; End"),
-        ("MATCH A WITHIN 1 minute", "MATCH A\nWITHIN 1 MINUTES"),
+        ("MATCH A WITHIN 1 minute", "MATCH A\nWITHIN 1 MINUTE"),
         ("MATCH A FILTER A.t > interval 5 minute", "MATCH A FILTER A[t > INTERVAL 5 MINUTES]"),
     ],
 )

@@ -15,6 +15,7 @@ from acelera.errors import Problem, QueryCheckError, Span, did_you_mean
 from acelera.language import ast
 from acelera.language.aggregates import aggregate_names, find_aggregate
 from acelera.language.expressions import check_predicate
+from acelera.language.printer import amount
 from acelera.language.schema import Schema
 from acelera.language.types import INT, ORDERED, STRING, UNKNOWN, Kind, Type
 from acelera.language.variables import EMPTY, NONE, ONE, Bindings, Bounds, Variable, names_of
@@ -368,7 +369,7 @@ class _Checker:
             elif self.schema is not None and self.schema.columns[key.name].kind is Kind.OPAQUE:
                 self.wrong(f"values of type {self.schema.columns[key.name]} cannot be a key", key.span)
         if query.within is not None and query.within.unit != "events":
-            self.time(query.within.span, f"WITHIN {query.within.amount} {query.within.unit.upper()}")
+            self.time(query.within.span, f"WITHIN {amount(query.within.amount, query.within.unit)}")
 
     def result(self, query: ast.Query, bindings: Bindings) -> tuple[Column, ...]:
         columns: list[Column] = []

@@ -21,7 +21,7 @@ def print_query(query: ast.Query) -> str:
     if query.partition_by:
         lines.append("PARTITION BY " + ", ".join(name(key.name) for key in query.partition_by))
     if query.within is not None:
-        lines.append(f"WITHIN {query.within.amount} {query.within.unit.upper()}")
+        lines.append(f"WITHIN {amount(query.within.amount, query.within.unit)}")
     return "\n".join(lines)
 
 
@@ -49,6 +49,11 @@ def name(text: str) -> str:
 def variable(text: str) -> str:
     """A variable; ANY is a word of the language and a variable as well."""
     return text if text == "ANY" else name(text)
+
+
+def amount(number: int, unit: str) -> str:
+    """`5 MINUTES`, `1 MINUTE`."""
+    return f"{number} {(unit[:-1] if number == 1 else unit).upper()}"
 
 
 def string(text: str) -> str:
@@ -190,8 +195,8 @@ def _expression(node: ast.Expression, made: Sequence[_Piece]) -> _Piece:
             return _Piece(f"TIMESTAMP {string(text)}", _PRIMARY)
         case ast.Date(text):
             return _Piece(f"DATE {string(text)}", _PRIMARY)
-        case ast.Interval(amount, unit):
-            return _Piece(f"INTERVAL {amount} {unit.upper()}", _PRIMARY)
+        case ast.Interval(number, unit):
+            return _Piece(f"INTERVAL {amount(number, unit)}", _PRIMARY)
         case ast.Attribute(held, text):
             return _Piece(name(text) if held is None else f"{variable(held)}.{name(text)}", _PRIMARY)
         case ast.Unary("NOT", _):

@@ -251,6 +251,9 @@ def _hint_in_condition(place: _Place) -> str | None:
     kind, expected = place.kind, place.expected
     if expected == {"STRING"} and place.follows(r"\bLIKE"):
         return "LIKE takes a pattern that is written out: x.name LIKE 'A%'"
+    unit = place.found.lower().rstrip("s") in {"millisecond", "second", "minute", "hour", "day"}
+    if unit and place.follows(r"[<>=+-]\s*[0-9.]+"):
+        return f"a duration is written INTERVAL 5 {place.found.upper()}"
     if kind == "STRING" and place.follows(r"\bINTERVAL"):
         return "a duration is written INTERVAL 5 MINUTES"
     if "ARROW" in expected or (expected == {"LSQB"} and place.follows(r"\bAGG\s+\S+")):
