@@ -41,8 +41,6 @@ class Query:
         For each variable of the formula, in order of first appearance, how many events it holds.
     """
 
-    _default_method = "semantics"
-
     def __init__(self, tree: ast.Query, text: str, bag_union: BagUnion) -> None:
         self.ast = tree
         self.bag_union: BagUnion = bag_union
@@ -145,14 +143,15 @@ class Query:
             arrival.
         method
             How to compute the matches. `"semantics"` follows the definition, `"automaton"` runs the automaton of the
-            query step by step. Both are exact and slow, and give the same.
+            query step by step and follows no run that outgrows the window. Both are exact and slow, and give the same;
+            without `method`, the quicker of the two is taken: the automaton if there is a window.
 
         >>> import acelera as ac
         >>> rows = [{"type": "A", "v": 1}, {"type": "B", "v": 2}, {"type": "B", "v": 3}]
         >>> ac.query("SELECT A.v, B.v MATCH A ; B").run(rows).to_pylist()
         [{'A_v': 1, 'B_v': 2}, {'A_v': 1, 'B_v': 3}]
         """
-        method = method or self._default_method
+        method = method or self._quicker_method()
         _one_of("method", method, METHODS)
         _one_of("ties", ties, TIES)
         arrow = to_arrow(table)
@@ -173,12 +172,15 @@ class Query:
     def _check(self, schema: Schema) -> Checked:
         return check(self.ast, schema, self.bag_union, self._text)
 
+    def _quicker_method(self) -> str:
+        return "semantics" if self.ast.within is None else "automaton"
+
     def _matches(self, checked: Checked, method: str) -> semantics.Matches:
         """How the matches in the events of one partition are found."""
         if method == "semantics":
             return semantics.meaning(checked)
         automaton = simplify(compile_formula(self.ast.formula, checked.schema, self.bag_union))
-        return lambda events: accepted(automaton, events)
+        return lambda events: accepted(automaton, events, self.ast.within)
 
     def _schema(
         self,
@@ -215,8 +217,6 @@ class AutomatonQuery(Query):
     Its `ast` holds only the clauses around the automaton.
     """
 
-    _default_method = "automaton"
-
     def __init__(self, automaton: Acea, partition_by: Sequence[str], within: str | None) -> None:
         carrier = E.any().query(partition_by=partition_by, within=within)  # the clauses around the automaton
         super().__init__(carrier, print_query(carrier), "once")
@@ -230,10 +230,13 @@ class AutomatonQuery(Query):
     def _check(self, schema: Schema) -> Checked:
         return check_variables(self.ast, schema, variables_of(self._built, schema))
 
+    def _quicker_method(self) -> str:
+        return "automaton"
+
     def _matches(self, checked: Checked, method: str) -> semantics.Matches:
         if method == "semantics":
             raise UsageError("an automaton has no formula whose meaning could be followed; use method='automaton'")
-        return lambda events: accepted(self.automaton, events)
+        return lambda events: accepted(self.automaton, events, self.ast.within)
 
     def __str__(self) -> str:
         clauses = print_query(self.ast).removeprefix("MATCH ANY")

@@ -5,6 +5,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from hypothesis import assume, given
+from hypothesis import strategies as st
 
 import acelera as ac
 from acelera.automata.compilation import compile_formula
@@ -32,3 +33,15 @@ def test_automaton_and_semantics_agree(bag_union: Any, case: tuple[ast.Formula, 
     smaller = simplify(automaton)
     assert (smaller.states, len(smaller.transitions)) <= (automaton.states, len(automaton.transitions))
     assert {c.without_origins() for c in accepted(smaller, events)} == expected
+
+
+@pytest.mark.property
+@given(case=cases(), amount=st.integers(1, 5), keys=st.sampled_from([(), ("ok",), ("ok", "s")]))
+def test_whole_queries_agree(case: tuple[ast.Formula, pa.Table], amount: int, keys: tuple[str, ...]) -> None:
+    formula, table = case
+    partition_by = tuple(ast.Key(key) for key in keys)
+    query = ac.query(ast.Query(formula, partition_by=partition_by, within=ast.Within(amount, "events")))
+    expected, found = (query.run(table, method=method) for method in ("semantics", "automaton"))
+    assert found.schema == expected.schema
+    assert sorted(map(repr, found.to_pylist())) == sorted(map(repr, expected.to_pylist()))
+    assert found.select(["end", "start"]).to_pylist() == expected.select(["end", "start"]).to_pylist()

@@ -9,14 +9,15 @@ from typing import Any
 
 from acelera.automata.model import Acea, Transition, by_source
 from acelera.automata.terms import Environment, holds
-from acelera.language.events import ComplexEvent, Event, bag, complex_event
+from acelera.language import ast
+from acelera.language.events import ComplexEvent, Event, bag, complex_event, within
 
 Registers = tuple[tuple[str, Any], ...]
 Configuration = tuple[int, Registers]
 
 
-def accepted(automaton: Acea, events: Sequence[Event]) -> set[ComplexEvent]:
-    """⟦A⟧(S): the complex events C_ρ of all accepting runs ρ."""
+def accepted(automaton: Acea, events: Sequence[Event], window: ast.Within | None = None) -> set[ComplexEvent]:
+    """⟦A⟧(S): the complex events C_ρ of all accepting runs ρ; with a window, runs that outgrow it are not followed."""
     latest = newest_starts(automaton, events)
     outgoing = by_source(automaton.transitions)
     found: set[ComplexEvent] = set()
@@ -24,6 +25,8 @@ def accepted(automaton: Acea, events: Sequence[Event]) -> set[ComplexEvent]:
         # A run is a configuration and what it has marked so far: for each variable the events, in order.
         runs: set[tuple[Configuration, tuple[tuple[str, Event], ...]]] = {((automaton.initial, ()), ())}
         for position in range(start, len(events)):
+            if window is not None and not within(window, events[start], events[position]):
+                break
             reached = set()
             for configuration, marked in runs:
                 for after, new in _step(outgoing, configuration, events[position], latest[position]):

@@ -6,8 +6,9 @@ further operations that the conditions of the language need. A register that was
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from itertools import product
 from typing import Any
 
@@ -46,20 +47,29 @@ class Environment:
 
 
 @dataclass(frozen=True)
-class Term:
+class Term(ABC):
     """Something that has a value in an environment."""
 
+    @abstractmethod
     def value(self, env: Environment) -> Value:
         """The value."""
-        raise NotImplementedError
 
     def parts(self) -> tuple[Term, ...]:
-        """The terms it is made of."""
-        return ()
+        """The terms it is made of: those that its fields hold, alone or in tuples."""
+        held = [getattr(self, each.name) for each in fields(self)]
+        listed = [one if isinstance(one, tuple) else (one,) for one in held]
+        return tuple(part for several in listed for part in several if isinstance(part, Term))
 
     def rebuilt(self, parts: tuple[Term, ...]) -> Term:
         """The same term of other parts."""
-        return self
+        rest = iter(parts)
+
+        def other(held: object) -> object:
+            if isinstance(held, tuple):
+                return tuple(other(part) for part in held)
+            return next(rest) if isinstance(held, Term) else held
+
+        return replace(self, **{each.name: other(getattr(self, each.name)) for each in fields(self)})
 
 
 @dataclass(frozen=True)
@@ -192,14 +202,6 @@ class Identical(Term):
         one, two = self.left.value(env), self.right.value(env)
         return one is two or bool(one == two)
 
-    def parts(self) -> tuple[Term, ...]:
-        """Both sides."""
-        return (self.left, self.right)
-
-    def rebuilt(self, parts: tuple[Term, ...]) -> Term:
-        """Another pair."""
-        return Identical(*parts)
-
     def __str__(self) -> str:
         return f"{self.left} is {self.right}"
 
@@ -214,14 +216,6 @@ class Later(Term):
     def value(self, env: Environment) -> Value:
         """TRUE or FALSE."""
         return bool(self.left.value(env) > self.right.value(env))
-
-    def parts(self) -> tuple[Term, ...]:
-        """Both sides."""
-        return (self.left, self.right)
-
-    def rebuilt(self, parts: tuple[Term, ...]) -> Term:
-        """Another pair."""
-        return Later(*parts)
 
     def __str__(self) -> str:
         return f"{self.left} > {self.right}"
@@ -258,14 +252,6 @@ class Step(Term):
         state, given = self.state.value(env), self.given.value(env)
         return _aggregate(self.function).step(state, env.event.position, given, self.ignore_nulls)
 
-    def parts(self) -> tuple[Term, ...]:
-        """State and value."""
-        return (self.state, self.given)
-
-    def rebuilt(self, parts: tuple[Term, ...]) -> Term:
-        """The step from another state."""
-        return Step(self.function, self.ignore_nulls, *parts)
-
     def __str__(self) -> str:
         return f"{self.function}({self.state}, {self.given})"
 
@@ -280,14 +266,6 @@ class Finish(Term):
     def value(self, env: Environment) -> Value:
         """The aggregate's value."""
         return _aggregate(self.function).value(self.state.value(env))
-
-    def parts(self) -> tuple[Term, ...]:
-        """The state."""
-        return (self.state,)
-
-    def rebuilt(self, parts: tuple[Term, ...]) -> Term:
-        """That of another state."""
-        return Finish(self.function, *parts)
 
     def __str__(self) -> str:
         return str(self.state)
@@ -341,14 +319,6 @@ class Summary(Term):
                 return None
         return state
 
-    def parts(self) -> tuple[Term, ...]:
-        """State and values."""
-        return (self.state, *self.given)
-
-    def rebuilt(self, parts: tuple[Term, ...]) -> Term:
-        """That of another state."""
-        return Summary(self.kind, parts[0], parts[1:])
-
     def __str__(self) -> str:
         return f"{self.kind}({', '.join(str(part) for part in self.parts())})"
 
@@ -368,14 +338,6 @@ class Compared(Term):
             return True
         return failure((one, two)) or compare(self.operator, one, two)
 
-    def parts(self) -> tuple[Term, ...]:
-        """Both sides."""
-        return (self.left, self.right)
-
-    def rebuilt(self, parts: tuple[Term, ...]) -> Term:
-        """Another pair."""
-        return Compared(self.operator, *parts)
-
     def __str__(self) -> str:
         return f"{self.left} {self.operator} {self.right} if set"
 
@@ -390,14 +352,6 @@ class Known(Term):
         """TRUE or FALSE."""
         state = self.state.value(env)
         return failure((state,)) or state is not None
-
-    def parts(self) -> tuple[Term, ...]:
-        """The summary."""
-        return (self.state,)
-
-    def rebuilt(self, parts: tuple[Term, ...]) -> Term:
-        """That of another state."""
-        return Known(*parts)
 
     def __str__(self) -> str:
         return f"{self.state} is one value"
@@ -419,14 +373,6 @@ class Collected(Term):
         values = [term.value(env) for term in self.given]
         new = {tuple(values[i : i + self.width]) for i in range(0, len(values), self.width)}
         return (frozenset() if state is UNSET else state) | new
-
-    def parts(self) -> tuple[Term, ...]:
-        """State and values."""
-        return (self.state, *self.given)
-
-    def rebuilt(self, parts: tuple[Term, ...]) -> Term:
-        """That of another state."""
-        return Collected(parts[0], self.width, parts[1:])
 
     def __str__(self) -> str:
         return f"{self.state} + {{{', '.join(str(term) for term in self.given)}}}"
@@ -458,14 +404,6 @@ class ForAll(Term):
         for keys, values in zip(self.attributes, combination, strict=True):
             bound.update(zip(keys, values, strict=True))
         return evaluate(self.predicate, lambda node: bound[(node.variable, node.name)]) is True
-
-    def parts(self) -> tuple[Term, ...]:
-        """The sets."""
-        return self.sets
-
-    def rebuilt(self, parts: tuple[Term, ...]) -> Term:
-        """The same over other sets."""
-        return ForAll(self.predicate, self.attributes, parts)
 
     def __str__(self) -> str:
         return f"all {print_expression(self.predicate)}"

@@ -10,6 +10,7 @@ from fractions import Fraction
 from typing import Any
 
 from acelera.errors import AggregateError
+from acelera.language import ast
 from acelera.language.aggregates import Failure, canonical
 
 Value = Any
@@ -148,6 +149,14 @@ class ComplexEvent:
         """The complex event as the paper compares it."""
         bags = {name: bag(event.without_origin() for event in events) for name, events in self.bags}
         return complex_event(self.start, self.end, bags)
+
+
+def within(window: ast.Within, first: Event, last: Event) -> bool:
+    """WITHIN n EVENTS: end - start < n. WITHIN n unit: time(end) - time(start) <= n unit."""
+    if window.unit == "events":
+        return last.position - first.position < window.amount
+    assert first.time is not None and last.time is not None, "the checker asks for a stream with time"
+    return last.time - first.time <= window.amount * ast.UNITS[window.unit]
 
 
 def complex_event(start: int, end: int, bags: dict[str, Bag]) -> ComplexEvent:

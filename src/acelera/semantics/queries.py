@@ -11,7 +11,7 @@ from acelera.errors import DataError
 from acelera.language import ast
 from acelera.language.aggregates import canonical
 from acelera.language.checker import Checked, Column, PartitionKey, struct_fields
-from acelera.language.events import ComplexEvent, Event, Value, made_event
+from acelera.language.events import ComplexEvent, Event, Value, made_event, within
 from acelera.language.schema import Schema
 from acelera.language.types import Kind
 from acelera.semantics.aggregation import aggregate
@@ -52,7 +52,8 @@ def evaluate(
     found: list[tuple[int, int, str, dict[str, Value]]] = []
     for partition in partitions(rows, schema, query, ties):
         for c in {c.without_origins() for c in find(partition.events)}:
-            if within(c, query.within, partition.events):
+            first, last = partition.events[c.start - 1], partition.events[c.end - 1]
+            if query.within is None or within(query.within, first, last):
                 refuse_overflow(c)
                 row = {column.name: present(c, column, checked, partition) for column in checked.columns}
                 found.append((partition.places[c.end - 1], partition.places[c.start - 1], repr(c), row))
@@ -126,17 +127,6 @@ def to_event(row: Row, schema: Schema, position: int) -> Event:
 
 
 # --- the result ---------------------------------------------------------------------------------------------------
-
-
-def within(c: ComplexEvent, window: ast.Within | None, events: Sequence[Event]) -> bool:
-    """WITHIN n EVENTS: end - start < n. WITHIN n unit: time(end) - time(start) <= n unit."""
-    if window is None:
-        return True
-    if window.unit == "events":
-        return c.end - c.start < window.amount
-    begin, end = events[c.start - 1].time, events[c.end - 1].time
-    assert begin is not None and end is not None, "the checker asks for a stream with time"
-    return end - begin <= window.amount * ast.UNITS[window.unit]
 
 
 def refuse_overflow(c: ComplexEvent) -> None:
