@@ -34,9 +34,8 @@ class Mark:
         fields = None if self.fields is None else dict(self.fields)
         if fields is not None and name in fields:
             return fields[name]
-        if fields is None or name == "time" or (name == "type" and self.typed):
-            return Attr(name)
-        return Attr(name) if name == "position" else Const(None)
+        has_it = fields is None or name in ("time", "position") or (name == "type" and self.typed)
+        return Attr(name) if has_it else Const(None)
 
     def terms(self) -> tuple[Term, ...]:
         """All terms of the mark."""
@@ -101,11 +100,6 @@ class Label:
         """The registers that predicate and marks look at."""
         marked = [term for _, bag in self.marks for mark in bag for term in mark.terms()]
         return frozenset().union(*(registers_read(term) for term in (*self.predicate, *marked)))
-
-    def terms(self) -> tuple[Term, ...]:
-        """All terms of the label."""
-        marked = [term for _, bag in self.marks for mark in bag for term in mark.terms()]
-        return (*(term for _, term in self.assign), *self.predicate, *marked)
 
     def with_assign(self, more: Mapping[str, Term]) -> Label:
         """The label with further assignments."""

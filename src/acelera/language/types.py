@@ -58,7 +58,6 @@ FLOAT = Type(Kind.FLOAT, pa.float64())
 STRING = Type(Kind.STRING, pa.string())
 DATE = Type(Kind.DATE, pa.date32())
 DURATION = Type(Kind.DURATION, pa.duration("ns"))
-TIMESTAMP = Type(Kind.TIMESTAMP, pa.timestamp("us"))
 
 NUMBERS = frozenset({Kind.INT, Kind.FLOAT, Kind.DECIMAL})
 ORDERED = NUMBERS | {Kind.STRING, Kind.TIMESTAMP, Kind.DATE, Kind.DURATION}
