@@ -93,6 +93,8 @@ def build_formula(node: ast.Formula, made: Sequence[FormulaBuilder]) -> FormulaB
         case ast.Iteration() | ast.ContiguousIteration():
             return made[0].plus(contiguous=isinstance(node, ast.ContiguousIteration))
         case ast.Project(_, everything, kept):
+            if any(item.variable == "*" for item in kept):  # in the builder, "*" is all variables
+                return FormulaBuilder(ast.Project(made[0].node, everything, kept))
             items: list[Any] = ["*"] if everything else []
             items += [k.variable if k.attributes is None else (k.variable, k.attributes) for k in kept]
             return made[0].project(*items)
