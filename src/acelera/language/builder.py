@@ -63,7 +63,7 @@ class ExpressionBuilder:
     def __eq__(self, other: object) -> ExpressionBuilder:  # type: ignore[override]  # it builds, it does not compare
         return self._binary("=", other)
 
-    def __ne__(self, other: object) -> ExpressionBuilder:  # type: ignore[override]
+    def __ne__(self, other: object) -> ExpressionBuilder:  # type: ignore[override]  # as above
         return self._binary("<>", other)
 
     def __lt__(self, other: object) -> ExpressionBuilder:

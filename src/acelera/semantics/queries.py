@@ -54,7 +54,7 @@ def evaluate(
         for c in {c.without_origins() for c in find(partition.events)}:
             first, last = partition.events[c.start - 1], partition.events[c.end - 1]
             if query.within is None or within(query.within, first, last):
-                refuse_overflow(c)
+                refuse_failures(c)
                 row = {column.name: present(c, column, checked, partition) for column in checked.columns}
                 found.append((partition.places[c.end - 1], partition.places[c.start - 1], repr(c), row))
     return [row for *_, row in sorted(found, key=lambda item: item[:3])]
@@ -129,8 +129,8 @@ def to_event(row: Row, schema: Schema, position: int) -> Event:
 # --- the result ---------------------------------------------------------------------------------------------------
 
 
-def refuse_overflow(c: ComplexEvent) -> None:
-    """A match that holds an aggregate that overflowed is an error, whether or not it is shown."""
+def refuse_failures(c: ComplexEvent) -> None:
+    """A match that holds an aggregate that failed is an error, whether or not it is shown."""
     for event in c.events():
         for name, _ in event.attributes:
             event.value(name)
