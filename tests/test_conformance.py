@@ -6,7 +6,7 @@ import pytest
 import acelera as ac
 from cases import Case, actual, expected, load_cases
 
-METHODS = ("semantics", "automaton")
+METHODS = ("semantics", "automaton", "engine")
 
 
 @pytest.mark.parametrize("method", METHODS)

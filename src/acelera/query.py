@@ -5,8 +5,9 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from functools import cached_property
-from typing import get_args
+from typing import TYPE_CHECKING, get_args
 
+import numpy as np
 import pyarrow as pa
 
 from acelera import semantics
@@ -26,7 +27,10 @@ from acelera.language.printer import print_query
 from acelera.language.schema import Schema, schema_of
 from acelera.tables import to_arrow, to_rows, to_table
 
-METHODS = ("semantics", "automaton")
+if TYPE_CHECKING:
+    from acelera.engine.session import Session
+
+METHODS = ("engine", "automaton", "semantics")
 TIES = ("error", "keep")
 
 
@@ -123,7 +127,7 @@ class Query:
         type_column: str | None = "type",
         event_type: str | None = None,
         ties: str = "error",
-        method: str | None = None,
+        method: str = "engine",
     ) -> pa.Table:
         """Find all matches in a table.
 
@@ -142,22 +146,22 @@ class Query:
             What to do with rows of a partition that are equal under `order_by`: `"error"`, or `"keep"` their order of
             arrival.
         method
-            How to compute the matches. `"semantics"` follows the definition, `"automaton"` runs the automaton of the
-            query step by step and follows no run that outgrows the window. Both are exact and slow, and give the same;
-            without `method`, the quicker of the two is taken: the automaton if there is a window.
+            How to compute the matches. All give the same: `"engine"` is quick, `"automaton"` runs the automaton of the
+            query step by step, and `"semantics"` follows the definition; these two are slow and serve as its judges.
 
         >>> import acelera as ac
         >>> rows = [{"type": "A", "v": 1}, {"type": "B", "v": 2}, {"type": "B", "v": 3}]
         >>> ac.query("SELECT A.v, B.v MATCH A ; B").run(rows).to_pylist()
         [{'A_v': 1, 'B_v': 2}, {'A_v': 1, 'B_v': 3}]
         """
-        method = method or self._quicker_method()
         _one_of("method", method, METHODS)
         _one_of("ties", ties, TIES)
         arrow = to_arrow(table)
         checked = self._check(self._schema(arrow.schema, order_by, type_column, event_type))
         assert checked.schema is not None
         _warn_of_misspelt_types(self.ast.formula, arrow, checked.schema)
+        if method == "engine":
+            return self._run_engine(arrow, checked, ties)
         try:
             rows = semantics.evaluate(checked, to_rows(arrow, checked.schema), ties, self._matches(checked, method))
         except (TypeError, ValueError, ArithmeticError) as error:
@@ -169,17 +173,56 @@ class Query:
             ) from error
         return to_table(rows, checked.result_schema)
 
+    def open(
+        self,
+        schema: object,
+        *,
+        order_by: str | Sequence[str] | None = None,
+        type_column: str | None = "type",
+        event_type: str | None = None,
+        ties: str = "error",
+    ) -> Session:
+        """Start the query on a stream that comes in batches; the options are those of `check` and `run`.
+
+        >>> import acelera as ac
+        >>> session = ac.query("SELECT A.v MATCH A : A WITHIN 2 EVENTS").open({"type": str, "v": int})
+        >>> session.push([{"type": "A", "v": 1}]).num_rows
+        0
+        >>> session.push([{"type": "A", "v": 2}]).to_pylist()
+        [{'A_v': [1, 2]}]
+        """
+        _one_of("ties", ties, TIES)
+        checked = self._check(self._schema(schema, order_by, type_column, event_type))
+        return self._session(checked, ties)
+
+    def _session(self, checked: Checked, ties: str) -> Session:
+        from acelera.engine.session import Session
+
+        return Session(checked, self._automaton(checked), ties, from_formula=True)
+
+    def _automaton(self, checked: Checked) -> Acea:
+        return simplify(compile_formula(self.ast.formula, checked.schema, self.bag_union))
+
+    def _run_engine(self, table: pa.Table, checked: Checked, ties: str) -> pa.Table:
+        from acelera.engine.order import order_columns, sorted_indices
+        from acelera.engine.session import in_order
+
+        session, numbers = self._session(checked, ties), np.arange(1, table.num_rows + 1)
+        assert checked.schema is not None
+        if checked.schema.order_by:
+            indices = sorted_indices(order_columns(table, checked.schema, numbers))
+            if indices is not None:
+                table, numbers = table.take(pa.array(indices)), numbers[indices]
+        return in_order(list(session.pages(table, numbers)), session.schema)
+
     def _check(self, schema: Schema) -> Checked:
         return check(self.ast, schema, self.bag_union, self._text)
-
-    def _quicker_method(self) -> str:
-        return "semantics" if self.ast.within is None else "automaton"
 
     def _matches(self, checked: Checked, method: str) -> semantics.Matches:
         """How the matches in the events of one partition are found."""
         if method == "semantics":
             return semantics.meaning(checked)
-        automaton = simplify(compile_formula(self.ast.formula, checked.schema, self.bag_union))
+        automaton = self._automaton(checked)
         return lambda events: accepted(automaton, events, self.ast.within)
 
     def _schema(
@@ -230,8 +273,13 @@ class AutomatonQuery(Query):
     def _check(self, schema: Schema) -> Checked:
         return check_variables(self.ast, schema, variables_of(self._built, schema))
 
-    def _quicker_method(self) -> str:
-        return "automaton"
+    def _automaton(self, checked: Checked) -> Acea:
+        return self.automaton
+
+    def _session(self, checked: Checked, ties: str) -> Session:
+        from acelera.engine.session import Session
+
+        return Session(checked, self.automaton, ties, from_formula=False)
 
     def _matches(self, checked: Checked, method: str) -> semantics.Matches:
         if method == "semantics":

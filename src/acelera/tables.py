@@ -87,13 +87,14 @@ def to_rows(table: pa.Table, schema: Schema) -> list[dict[str, Any]]:
     columns = {}
     for name, kind in schema.columns.items():
         try:
-            columns[name] = _plain(table.column(name), kind)
+            columns[name] = plain_values(table.column(name), kind)
         except (pa.ArrowException, ValueError) as error:
             raise DataError(f"the column `{name}` of type {kind} cannot be read: {error}") from None
     return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
 
 
-def _plain(column: pa.ChunkedArray, kind: Type) -> list[Any]:
+def plain_values(column: pa.ChunkedArray | pa.Array[Any], kind: Type) -> list[Any]:
+    """The values of a column as Python holds them: timestamps and durations in nanoseconds, dates in days."""
     match kind.kind:
         case Kind.TIMESTAMP | Kind.DURATION:
             factor = _NANOSECONDS[kind.arrow.unit]
@@ -126,10 +127,11 @@ def _array(values: list[Any], kind: pa.DataType, name: str) -> pa.Array[Any]:
         fields = [kind.field(index) for index in range(kind.num_fields)]
         arrays = [_array([value[field.name] for value in values], field.type, field.name) for field in fields]
         return pa.StructArray.from_arrays(arrays, fields=fields) if fields else pa.array(values, kind)
-    return _leaves([value.value if isinstance(value, Opaque) else value for value in values], kind, name)
+    return leaves([value.value if isinstance(value, Opaque) else value for value in values], kind, name)
 
 
-def _leaves(values: list[Any], kind: pa.DataType, name: str) -> pa.Array[Any]:
+def leaves(values: list[Any], kind: pa.DataType, name: str) -> pa.Array[Any]:
+    """The array of plain values that are neither lists nor structs; the name of its column is for the error."""
     convert: Callable[[Any], Any] | None = None
     stored = kind
     if pa.types.is_timestamp(kind) or pa.types.is_duration(kind):

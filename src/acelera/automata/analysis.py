@@ -72,7 +72,7 @@ def is_unambiguous(automaton: Acea) -> bool:
         for first in outgoing.get(one, ()):
             for second in outgoing.get(two, ()):
                 together = (*first.label.predicate, *second.label.predicate)
-                if not _may_mark_the_same(first.label, second.label) or impossible(together):
+                if not may_mark_the_same(first.label, second.label) or impossible(together):
                     continue
                 target = (first.target, second.target, parted or first != second)
                 if target not in number:
@@ -83,7 +83,7 @@ def is_unambiguous(automaton: Acea) -> bool:
     return not ends & reachable({0}, edges)
 
 
-def _may_mark_the_same(one: Label, two: Label) -> bool:
+def may_mark_the_same(one: Label, two: Label) -> bool:
     """Whether two labels can put equal events into all variables. Without a schema, some columns may be all columns."""
 
     def shape(label: Label) -> list[tuple[str, list[str]]]:

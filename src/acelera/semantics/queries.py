@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from acelera.errors import DataError
 from acelera.language import ast
 from acelera.language.aggregates import canonical
 from acelera.language.checker import Checked, Column, PartitionKey, struct_fields
 from acelera.language.events import ComplexEvent, Event, Value, made_event, within
+from acelera.language.order import no_place, tie
 from acelera.language.schema import Schema
-from acelera.language.types import Kind
 from acelera.semantics.aggregation import aggregate
 from acelera.semantics.formulas import Stream, denotation
 
@@ -84,38 +82,14 @@ def ordered(rows: Sequence[Row], schema: Schema) -> list[int]:
     for index, row in enumerate(rows):
         for name in schema.order_by:
             if row[name] is None or row[name] != row[name]:
-                missing = "NULL" if row[name] is None else "NaN"
-                raise DataError(
-                    f"row {index + 1} has {missing} in the order column `{name}`, so it has no place in the order"
-                )
+                raise no_place(index + 1, name, row[name])
     return sorted(range(len(rows)), key=lambda index: tuple(rows[index][name] for name in schema.order_by))
 
 
 def refuse_tie(rows: Sequence[Row], one: int, two: int, schema: Schema, query: ast.Query) -> None:
     """Two rows of a partition that are equal under order_by have no defined order."""
-    values = [rows[one][name] for name in schema.order_by]
-    if values != [rows[two][name] for name in schema.order_by]:
-        return
-    where = ", ".join(
-        f"{name} = {show(schema, name, value)}" for name, value in zip(schema.order_by, values, strict=True)
-    )
-    keys = ", ".join(f"{key.name} = {show(schema, key.name, rows[one][key.name])}" for key in query.partition_by)
-    within_key = f" within the partition {keys}" if keys else ""
-    raise DataError(
-        f"rows {one + 1} and {two + 1} tie: both have {where}{within_key}, so their order is not defined. Add a column "
-        "to order_by that tells them apart, or pass ties='keep' to keep the order of arrival"
-    )
-
-
-def show(schema: Schema, name: str, value: Value) -> str:
-    """A value as a person writes it."""
-    if value is not None and schema.columns[name].kind is Kind.TIMESTAMP:
-        try:
-            moment = datetime.datetime(1970, 1, 1) + datetime.timedelta(microseconds=value // 1000)
-        except OverflowError:  # beyond the years that Python knows
-            return f"{value} ns"
-        return moment.isoformat(sep=" ") + (f"{value % 1000:03d}" if value % 1000 else "")
-    return repr(value)
+    if all(rows[one][name] == rows[two][name] for name in schema.order_by):
+        raise tie((one + 1, two + 1), rows[one], [key.name for key in query.partition_by], schema)
 
 
 def to_event(row: Row, schema: Schema, position: int) -> Event:

@@ -1,0 +1,1 @@
+"""The engine: columns in, matches out."""

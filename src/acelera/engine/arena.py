@@ -1,0 +1,183 @@
+"""The nodes that hold all partial matches, the hits that wait to be listed, and the slots that hold the nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from acelera.engine import kernels
+
+Ints = npt.NDArray[Any]
+
+LISTED_MATCHES, LISTED_MARKS = 1 << 16, 1 << 18
+"""How many matches, and how many marked events, are listed at a time."""
+
+
+@dataclass(frozen=True)
+class Listed:
+    """Matches as flat arrays: their first and last rows, and for each what it marks, from first to last."""
+
+    start_row: Ints
+    end_row: Ints
+    offsets: Ints
+    marks: Ints
+    values: Ints
+
+    def __len__(self) -> int:
+        return len(self.start_row)
+
+
+def _empty(size: int, kind: Any = np.int32) -> Ints:
+    return np.empty(size, kind)
+
+
+def grown(array: Ints, size: int) -> Ints:
+    """The array with room for more along its first axis; what is new is zero."""
+    larger = np.zeros((size, *array.shape[1:]), array.dtype)
+    larger[: len(array)] = array
+    return larger
+
+
+@dataclass
+class Slots:
+    """For each key the sets of states that its partial matches are in, each with a node."""
+
+    state: Ints = field(default_factory=lambda: np.zeros((1, 4), np.int32))
+    node: Ints = field(default_factory=lambda: np.zeros((1, 4), np.int32))
+    count: Ints = field(default_factory=lambda: np.zeros(1, np.int32))
+    floor: Ints = field(default_factory=lambda: np.full(1, kernels.FAR_PAST))  # of the last event of each key
+
+    def make_room(self, keys: int) -> None:
+        """For as many keys."""
+        if keys > len(self.count):
+            before, size = len(self.count), max(keys, 2 * len(self.count))
+            self.state, self.node, self.count = (grown(each, size) for each in (self.state, self.node, self.count))
+            self.floor = grown(self.floor, size)
+            self.floor[before:] = kernels.FAR_PAST
+
+    def widen(self) -> None:
+        """For more sets of states a key."""
+        self.state, self.node = (
+            np.concatenate((each, np.zeros_like(each)), axis=1) for each in (self.state, self.node)
+        )
+
+
+class Arena:
+    """All nodes, and the hits: nodes whose matches end at a row."""
+
+    def __init__(self, nodes: int = 1 << 15, hits: int = 1 << 14) -> None:
+        self.mark, self.one, self.two = _empty(nodes), _empty(nodes), _empty(nodes)
+        self.newest = _empty(nodes, np.int64)
+        self.hit_node, self.hit_row, self.hit_floor = _empty(hits), _empty(hits), _empty(hits, np.int64)
+        self.counters = np.zeros(kernels.COUNTERS, np.int64)
+        self._stack = _empty(1 << 10), _empty(1 << 10)
+        self._path = _empty(1 << 10), _empty(1 << 10)
+
+    @property
+    def nodes(self) -> tuple[Ints, Ints, Ints, Ints]:
+        """The arrays that describe nodes."""
+        return self.mark, self.one, self.two, self.newest
+
+    @property
+    def hits(self) -> tuple[Ints, Ints, Ints]:
+        """The arrays that describe hits."""
+        return self.hit_node, self.hit_row, self.hit_floor
+
+    @property
+    def size(self) -> int:
+        """How many nodes there are."""
+        return int(self.counters[kernels.NODE_COUNT])
+
+    # --- one node at a time ---------------------------------------------------------------------------------------
+
+    def add(self, mark: int, one: int, two: int, newest: int) -> int:
+        """A new node."""
+        node = self.size
+        if node == len(self.mark):
+            self.enlarge()
+        self.mark[node], self.one[node], self.two[node], self.newest[node] = mark, one, two, newest
+        self.counters[kernels.NODE_COUNT] = node + 1
+        return node
+
+    def union(self, one: int, two: int) -> int:
+        """The partial matches of both nodes, which have none in common."""
+        left, right = (one, two) if self.newest[one] >= self.newest[two] else (two, one)
+        return self.add(kernels.UNION, left, right, int(self.newest[left]))
+
+    def hit(self, node: int, row: int, floor: int) -> None:
+        """The matches of a node end at a row."""
+        hit = int(self.counters[kernels.HIT_COUNT])
+        if hit == len(self.hit_node):
+            self.make_room_for_hits()
+        self.hit_node[hit], self.hit_row[hit], self.hit_floor[hit] = node, row, floor
+        self.counters[kernels.HIT_COUNT] = hit + 1
+
+    def make_room_for_hits(self) -> None:
+        """Room for twice as many hits."""
+        size = 2 * len(self.hit_node)
+        self.hit_node, self.hit_row, self.hit_floor = (grown(each, size) for each in self.hits)
+
+    # --- listing --------------------------------------------------------------------------------------------------
+
+    def listed(self) -> Iterator[Listed]:
+        """The matches of all hits, some at a time; afterwards there are no hits."""
+        while self.counters[kernels.HIT_COUNT]:
+            starts, ends = _empty(LISTED_MATCHES), _empty(LISTED_MATCHES)
+            offsets, sizes = np.zeros(LISTED_MATCHES + 1, np.int64), np.zeros(2, np.int64)
+            marks, values = _empty(max(LISTED_MARKS, len(self._path[0]))), _empty(max(LISTED_MARKS, len(self._path[0])))
+            reason = kernels.DEEP
+            while reason == kernels.DEEP:
+                reason = kernels.list_matches(
+                    *self.hits,
+                    *self.nodes,
+                    *self._stack,
+                    *self._path,
+                    self.counters,
+                    starts,
+                    ends,
+                    offsets,
+                    marks,
+                    values,
+                    sizes,
+                )
+                if reason == kernels.DEEP:
+                    self._stack = tuple(grown(each, 2 * len(each)) for each in self._stack)  # type: ignore[assignment]
+                    self._path = tuple(grown(each, 2 * len(each)) for each in self._path)  # type: ignore[assignment]
+                    if len(self._path[0]) > len(marks):  # one match must fit
+                        marks, values = (grown(each, 2 * len(each)) for each in (marks, values))
+            if reason == kernels.DONE:
+                self.counters[[kernels.HIT_COUNT, kernels.HIT_CURSOR]] = 0
+            found, written = sizes
+            if found:
+                yield Listed(
+                    starts[:found], ends[:found], offsets[: found + 1], marks[:written], values[:written]
+                )
+
+    # --- memory ---------------------------------------------------------------------------------------------------
+
+    def collect(self, slots: Slots, floor: int) -> None:
+        """Forget what no match can use any more: what starts before the floor. There must be no hits."""
+        size = self.size
+        live, oldest, moved = np.zeros(size, np.bool_), _empty(size, np.int64), _empty(size)
+        floors = np.maximum(slots.floor, floor)
+        kernels.mark_roots(slots.state, slots.node, slots.count, floors, self.newest, oldest, live)
+        kept = kernels.collect(*self.nodes, oldest, live, moved)
+        held = np.arange(slots.node.shape[1]) < slots.count[:, None]
+        slots.node[held] = moved[slots.node[held]]
+        self.counters[kernels.NODE_COUNT] = kept
+        if kept > len(self.mark) // 2:
+            self.enlarge()
+
+    def marked_with(self, marks: npt.NDArray[np.bool_]) -> Ints:
+        """The nodes whose mark is among these; bottom nodes are always among them."""
+        mark = self.mark[: self.size]
+        return np.flatnonzero((mark == kernels.BOTTOM) | ((mark >= 0) & marks[mark]))
+
+    def enlarge(self) -> None:
+        """Room for twice as many nodes."""
+        size = 2 * len(self.mark)
+        self.mark, self.one, self.two, self.newest = (grown(each, size) for each in self.nodes)

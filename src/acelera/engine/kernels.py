@@ -1,0 +1,274 @@
+"""The loops over events, matches and nodes, compiled by numba. The program is data: nothing is compiled per query.
+
+A node stands for a set of partial matches (CORE's timed enumerable compact set). Its mark tells what it is:
+  mark >= 0   output: `two` is what was marked (a row, or a value that was made), `one` the node before it
+  UNION       the partial matches of `one` and of `two`; those of `one` contain the newest start
+  BOTTOM      a match that begins; `two` is the row of its first event
+`newest` is the newest start below a node, in the unit of the window. Children always have smaller numbers.
+
+All loops can stop and go on: they return why they stopped, and their counters tell where.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from acelera.engine.compiled import compiled
+
+UNION, BOTTOM = -1, -2
+NOTHING = -1  # the mark of a transition that marks nothing, and the target of one that only ends matches
+
+DONE, TABLE, NODES, HITS, SLOTS, FULL, DEEP = range(7)
+
+# What the counters of `advance` count.
+NODE_COUNT, HIT_COUNT, NEXT_EVENT, ASKED_STATE, ASKED_LETTER, STAMP, HIT_CURSOR, STACK_SIZE, COUNTERS = range(9)
+
+FAR_PAST = np.iinfo(np.int64).min
+
+Array = Any
+
+
+@compiled
+def count_positions(keys: Array, counts: Array, positions: Array) -> None:
+    """The position of each event within its key."""
+    for i in range(len(keys)):
+        counts[keys[i]] += 1
+        positions[i] = counts[keys[i]]
+
+
+@compiled
+def advance(
+    letters: Array,
+    keys: Array,
+    rows: Array,
+    ticks: Array,
+    floors: Array,
+    row_at: Array,
+    row_size: Array,
+    entry_mark: Array,
+    entry_target: Array,
+    entry_emits: Array,
+    slot_state: Array,
+    slot_node: Array,
+    slot_count: Array,
+    slot_floor: Array,
+    node_mark: Array,
+    node_one: Array,
+    node_two: Array,
+    node_newest: Array,
+    target_stamp: Array,
+    target_node: Array,
+    targets: Array,
+    hit_node: Array,
+    hit_row: Array,
+    hit_floor: Array,
+    counters: Array,
+) -> int:
+    """Read events: each key has slots, one for each set of states that its partial matches are in, with a node."""
+    nodes, hits, stamp = counters[NODE_COUNT], counters[HIT_COUNT], counters[STAMP]
+    capacity, hit_capacity, slots = len(node_mark), len(hit_node), slot_state.shape[1]
+    begin = counters[NEXT_EVENT]
+    reason = DONE
+    i = begin
+    for i in range(begin, len(letters)):
+        letter, key = letters[i], keys[i]
+        held = slot_count[key]
+        needed, changes = 0, 0
+        for s in range(-1, held):
+            state = slot_state[key, s] if s >= 0 else 0
+            at = row_at[state, letter]
+            if at < 0:
+                counters[ASKED_STATE], counters[ASKED_LETTER] = state, letter
+                reason = TABLE
+                break
+            size = row_size[state, letter]
+            needed += size
+            stays = size == 1 and entry_mark[at] == NOTHING and entry_target[at] == state and not entry_emits[at]
+            if (s >= 0 and not stays) or (s < 0 and size > 0):
+                changes += 1
+        if reason == TABLE:
+            break
+        slot_floor[key] = floors[i]
+        if changes == 0:
+            continue
+        if nodes + 2 * needed + 1 > capacity:
+            reason = NODES
+            break
+        if hits + needed > hit_capacity:
+            reason = HITS
+            break
+        floor = floors[i]
+        stamp += 1
+        found, hits_before = 0, hits
+        for s in range(-1, held):
+            if s >= 0:
+                state, node = slot_state[key, s], slot_node[key, s]
+                if node_newest[node] < floor:
+                    continue
+            else:
+                state = 0
+                if row_size[0, letter] == 0:
+                    continue
+                node = nodes
+                node_mark[node], node_one[node], node_two[node] = BOTTOM, -1, rows[i]
+                node_newest[node] = ticks[i]
+                nodes += 1
+            at = row_at[state, letter]
+            for e in range(at, at + row_size[state, letter]):
+                reached = node
+                if entry_mark[e] != NOTHING:
+                    reached = nodes
+                    node_mark[reached], node_one[reached], node_two[reached] = entry_mark[e], node, rows[i]
+                    node_newest[reached] = node_newest[node]
+                    nodes += 1
+                if entry_emits[e]:
+                    hit_node[hits], hit_row[hits], hit_floor[hits] = reached, rows[i], floor
+                    hits += 1
+                target = entry_target[e]
+                if target == NOTHING:
+                    continue
+                if target_stamp[target] != stamp:
+                    target_stamp[target] = stamp
+                    target_node[target] = reached
+                    if found < slots:
+                        targets[found] = target
+                    found += 1
+                else:
+                    other = target_node[target]
+                    if node_newest[other] < node_newest[reached]:
+                        other, reached = reached, other
+                    node_mark[nodes], node_one[nodes], node_two[nodes] = UNION, other, reached
+                    node_newest[nodes] = node_newest[other]
+                    target_node[target] = nodes
+                    nodes += 1
+        if found > slots:
+            hits = hits_before
+            reason = SLOTS
+            break
+        for s in range(found):
+            slot_state[key, s] = targets[s]
+            slot_node[key, s] = target_node[targets[s]]
+        slot_count[key] = found
+    else:
+        i = len(letters)
+    counters[NODE_COUNT], counters[HIT_COUNT], counters[STAMP], counters[NEXT_EVENT] = nodes, hits, stamp, i
+    return reason
+
+
+@compiled
+def list_matches(
+    hit_node: Array,
+    hit_row: Array,
+    hit_floor: Array,
+    node_mark: Array,
+    node_one: Array,
+    node_two: Array,
+    node_newest: Array,
+    stack_node: Array,
+    stack_depth: Array,
+    path_mark: Array,
+    path_value: Array,
+    counters: Array,
+    start_row: Array,
+    end_row: Array,
+    offsets: Array,
+    marks: Array,
+    values: Array,
+    sizes: Array,
+) -> int:
+    """Write the matches of all hits, each as its first and last row and what it marks, from first to last."""
+    hit, stacked = counters[HIT_CURSOR], counters[STACK_SIZE]
+    found, written = sizes[0], sizes[1]
+    reason = DONE
+    while reason == DONE:
+        if stacked == 0:
+            if hit == counters[HIT_COUNT]:
+                break
+            stack_node[0], stack_depth[0] = hit_node[hit], 0
+            stacked, hit = 1, hit + 1
+        floor, end = hit_floor[hit - 1], hit_row[hit - 1]
+        stacked -= 1
+        node, depth = stack_node[stacked], stack_depth[stacked]
+        while True:
+            mark = node_mark[node]
+            if mark == UNION:
+                if node_newest[node_two[node]] >= floor:
+                    if stacked + 2 > len(stack_node):
+                        reason = DEEP
+                        break
+                    stack_node[stacked], stack_depth[stacked] = node_two[node], depth
+                    stacked += 1
+                node = node_one[node]
+            elif mark == BOTTOM:
+                if found == len(start_row) or written + depth > len(marks):
+                    reason = FULL
+                    break
+                start_row[found], end_row[found] = node_two[node], end
+                for j in range(depth):
+                    marks[written + j] = path_mark[depth - 1 - j]
+                    values[written + j] = path_value[depth - 1 - j]
+                written += depth
+                found += 1
+                offsets[found] = written
+                break
+            else:
+                if depth == len(path_mark):
+                    reason = DEEP
+                    break
+                path_mark[depth], path_value[depth] = mark, node_two[node]
+                depth += 1
+                node = node_one[node]
+        if reason != DONE:  # go on from this node
+            stack_node[stacked], stack_depth[stacked] = node, depth
+            stacked += 1
+    counters[HIT_CURSOR], counters[STACK_SIZE] = hit, stacked
+    sizes[0], sizes[1] = found, written
+    return reason
+
+
+@compiled
+def mark_roots(
+    slot_state: Array, slot_node: Array, slot_count: Array, floors: Array, newest: Array, floor: Array, live: Array
+) -> None:
+    """The nodes that slots hold and that are still in the window; other slots are emptied."""
+    for key in range(len(slot_count)):
+        kept = 0
+        for s in range(slot_count[key]):
+            node = slot_node[key, s]
+            if newest[node] >= floors[key]:
+                slot_state[key, kept], slot_node[key, kept] = slot_state[key, s], node
+                live[node], floor[node] = True, floors[key]
+                kept += 1
+        slot_count[key] = kept
+
+
+@compiled
+def collect(
+    node_mark: Array, node_one: Array, node_two: Array, node_newest: Array, floor: Array, live: Array, moved: Array
+) -> int:
+    """Keep the nodes that can still be reached within the window; `moved` tells where each went. Their number."""
+    for i in range(len(live) - 1, -1, -1):
+        if not live[i] or node_mark[i] == BOTTOM:
+            continue
+        live[node_one[i]], floor[node_one[i]] = True, floor[i]
+        if node_mark[i] == UNION and node_newest[node_two[i]] >= floor[i]:
+            live[node_two[i]], floor[node_two[i]] = True, floor[i]
+    kept = 0
+    for i in range(len(live)):
+        if not live[i]:
+            continue
+        mark, one, two = node_mark[i], node_one[i], node_two[i]
+        if mark == UNION:
+            if not live[two] or node_newest[moved[two]] < floor[i]:  # nothing but the left side is left
+                moved[i] = moved[one]
+                continue
+            two = moved[two]
+        if mark != BOTTOM:
+            one = moved[one]
+        newest = node_newest[i]
+        node_mark[kept], node_one[kept], node_two[kept], node_newest[kept] = mark, one, two, newest
+        moved[i] = kept
+        kept += 1
+    return kept

@@ -1,0 +1,150 @@
+"""What runs a plan over events: tables and a kernel if nothing must be remembered besides the state.
+
+A machine reads the events of a frame and leaves hits in its arena. It yields whenever the hits must be listed before it
+can go on, and at the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from acelera.engine import kernels
+from acelera.engine.arena import Arena, Slots
+from acelera.engine.frames import Frame
+from acelera.engine.letters import Alphabet
+from acelera.engine.plan import Action, Plan
+from acelera.engine.program import Program
+from acelera.language.events import Value
+
+Ints = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Events:
+    """The events of a frame as machines see them.
+
+    For each: its letter, the key whose runs read it, its row in the store, its tick (where it stands in the unit of
+    the window), and its floor, the oldest tick at which a match that it ends may start. `within` are their indices in
+    the frame.
+    """
+
+    letters: Ints
+    keys: Ints
+    rows: Ints
+    ticks: Ints
+    floors: Ints
+    within: Ints
+    frame: Frame
+
+    def __len__(self) -> int:
+        return len(self.letters)
+
+    def only(self, kept: Ints) -> Events:
+        """Some of the events."""
+        arrays = (self.letters, self.keys, self.rows, self.ticks, self.floors, self.within)
+        return Events(*(each[kept] for each in arrays), self.frame)
+
+
+class Machine(Protocol):
+    """Runs a plan."""
+
+    arena: Arena
+    actions: Sequence[Action]
+    stored: list[tuple[Value, ...]]
+
+    def read(self, events: Events, keys: int) -> Iterator[None]:
+        """Read events of so many keys; yields when the hits must be listed."""
+
+    def collect(self, floor: int) -> None:
+        """Forget what can no longer match: what starts before this tick, or has left the window of its key."""
+
+    def partial(self, key: int) -> list[tuple[int, str]]:
+        """The partial matches of a key: nodes, and where each stands, in words."""
+
+
+class TableMachine:
+    """Sets of states and letters, looked up in tables: constant work for each event."""
+
+    def __init__(self, plan: Plan, alphabet: Alphabet) -> None:
+        self.arena, self.slots = Arena(), Slots()
+        self.program = Program(plan, alphabet)
+        self.actions = self.program.actions
+        self.stored: list[tuple[Value, ...]] = []
+        self._scratch = np.zeros(16, np.int64), np.zeros(16, np.int32)
+
+    def read(self, events: Events, keys: int) -> Iterator[None]:
+        """Read events; see Machine."""
+        arena, program, slots = self.arena, self.program, self.slots
+        program.make_room()
+        slots.make_room(keys)
+        counters = arena.counters
+        counters[kernels.NEXT_EVENT] = 0
+        seen = -1
+        while True:
+            reason = self._advance(events)
+            if reason == kernels.DONE:
+                break
+            if reason == kernels.TABLE:
+                program.fill(int(counters[kernels.ASKED_STATE]), int(counters[kernels.ASKED_LETTER]))
+            elif reason == kernels.SLOTS:
+                slots.widen()
+            elif reason == kernels.HITS and not counters[kernels.HIT_COUNT]:
+                arena.make_room_for_hits()
+            else:
+                yield
+                if reason == kernels.NODES:
+                    at = int(counters[kernels.NEXT_EVENT])
+                    if at == seen:  # one event needs more than there is
+                        arena.enlarge()
+                    else:
+                        arena.collect(slots, kernels.FAR_PAST)
+                    seen = at
+        yield
+
+    def _advance(self, events: Events) -> int:
+        program, slots = self.program, self.slots
+        stamps, nodes = self._scratch
+        if len(stamps) < len(program.sets):
+            self._scratch = np.zeros(2 * len(program.sets), np.int64), np.zeros(2 * len(program.sets), np.int32)
+            stamps, nodes = self._scratch
+        return kernels.advance(
+            events.letters,
+            events.keys,
+            events.rows,
+            events.ticks,
+            events.floors,
+            program.row_at,
+            program.row_size,
+            program.mark,
+            program.target,
+            program.emits,
+            slots.state,
+            slots.node,
+            slots.count,
+            slots.floor,
+            *self.arena.nodes,
+            stamps,
+            nodes,
+            np.empty(slots.state.shape[1], np.int32),
+            *self.arena.hits,
+            self.arena.counters,
+        )
+
+    def collect(self, floor: int) -> None:
+        """Forget what can no longer match."""
+        self.arena.collect(self.slots, floor)
+
+    def partial(self, key: int) -> list[tuple[int, str]]:
+        """The partial matches of a key."""
+        if key >= len(self.slots.count):
+            return []
+        held = range(self.slots.count[key])
+        return [
+            (int(self.slots.node[key, s]), ", ".join(f"q{q}" for q in sorted(self.program.sets[self.slots.state[key, s]])))
+            for s in held
+        ]

@@ -1,0 +1,288 @@
+"""How an automaton is run: what is known of each event alone, what must be remembered, what can be computed afterwards.
+
+Three things are taken out of the automaton before it runs:
+- tests that look at one event alone: they become letters;
+- aggregates that are only shown: they are folded from the listed matches. This is right where what a match shows tells
+  which events it aggregates, so that two runs that show the same have the same aggregates;
+- `same` over all events of a match: it splits the stream as a partition key does, but positions stay as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from acelera.automata.analysis import is_idle, may_mark_the_same
+from acelera.automata.contradictions import impossible
+from acelera.automata.model import Acea, Label, Mark, Marks, Transition, by_source
+from acelera.automata.terms import (
+    UNSET,
+    Attr,
+    Const,
+    Finish,
+    Fresh,
+    Identity,
+    Known,
+    Latest,
+    Reg,
+    Step,
+    Summary,
+    Term,
+    subterms,
+)
+from acelera.language.schema import Schema
+
+
+@dataclass(frozen=True)
+class Fold:
+    """An aggregate that is folded from the listed matches: what the register held."""
+
+    register: str
+    function: str
+    ignore_nulls: bool
+
+
+@dataclass(frozen=True)
+class FoldStep:
+    """What a transition does to a fold: it adds values, and it may close it."""
+
+    fold: int
+    given: tuple[Term, ...]
+    closes: bool
+
+
+@dataclass(frozen=True)
+class Action:
+    """What a transition leaves in the match: events in variables, values in folds."""
+
+    marks: Marks = ()
+    folds: tuple[FoldStep, ...] = ()
+
+
+NO_ACTION = Action()
+
+
+@dataclass(frozen=True)
+class Edge:
+    """A transition as it runs: tests are numbers of tests of one event, conditions also look at registers."""
+
+    source: int
+    tests: frozenset[int]
+    assign: tuple[tuple[str, Term], ...]
+    conditions: tuple[Term, ...]
+    action: Action
+    target: int
+    idle: bool
+
+
+@dataclass(frozen=True)
+class Plan:
+    """An automaton taken apart. Each guard may look at those before it.
+
+    `by_value`: different marks may make equal events, so one must look at values to tell matches apart.
+    """
+
+    states: int
+    initial: int
+    finals: frozenset[int]
+    edges: tuple[Edge, ...]
+    tests: tuple[Term, ...]
+    folds: tuple[Fold, ...] = ()
+    split_by: tuple[str, ...] = ()
+    guards: tuple[Plan, ...] = ()
+    by_value: bool = False
+
+    @property
+    def is_table(self) -> bool:
+        """Whether nothing must be remembered besides the state, so that tables are all that is needed."""
+        remembers = any(edge.assign or edge.conditions for edge in self.edges)
+        stores = any(stored_fields(edge.action, self) for edge in self.edges)
+        return not (self.guards or self.by_value or remembers or stores)
+
+
+def plan_of(automaton: Acea, schema: Schema, from_formula: bool) -> Plan:
+    """The plan of an automaton. Only those made of formulas are known to close each fold before they begin another."""
+    automaton, split_by = _split_by_same(automaton, schema)
+    folds: tuple[Fold, ...] = ()
+    by_value = coincidences(automaton, schema)
+    if from_formula and not by_value:
+        folds = _folds(automaton)
+        if not _tell_what_they_fold(automaton, folds):
+            folds = ()
+    tests: dict[Term, int] = {}
+    guards = tuple(_plan(guard, tests, ()) for guard in automaton.guards)
+    main = _plan(automaton, tests, folds)
+    return replace(main, tests=tuple(tests), split_by=split_by, guards=guards, by_value=by_value)
+
+
+def _plan(automaton: Acea, tests: dict[Term, int], folds: tuple[Fold, ...]) -> Plan:
+    folded = {fold.register for fold in folds}
+
+    def edge(t: Transition) -> Edge:
+        alone = [term for term in t.label.predicate if looks_at_one_event(term)]
+        numbers = frozenset(tests.setdefault(term, len(tests)) for term in alone)
+        conditions = tuple(term for term in t.label.predicate if not looks_at_one_event(term))
+        assign = tuple((name, term) for name, term in t.label.assign if name not in folded)
+        action = Action(t.label.marks, _fold_steps(t.label, folds))
+        return Edge(t.source, numbers, assign, conditions, action, t.target, is_idle(t))
+
+    edges = tuple(edge(t) for t in automaton.transitions)
+    return Plan(automaton.states, automaton.initial, automaton.finals, edges, (), folds)
+
+
+def stored_fields(action: Action, plan: Plan) -> tuple[tuple[Mark, str], ...]:
+    """The attributes of the events that an action makes whose values are known only while it runs."""
+    folded = {fold.register for fold in plan.folds}
+
+    def is_stored(term: object) -> bool:
+        if isinstance(term, Finish) and isinstance(term.state, Reg) and term.state.name in folded:
+            return False
+        return not isinstance(term, Attr)
+
+    made = dict.fromkeys(mark for _, bag in action.marks for mark in bag)
+    return tuple((mark, name) for mark in made for name, term in mark.fields or () if is_stored(term))
+
+
+def looks_at_one_event(term: Term) -> bool:
+    """Whether a term is known from the event in hand."""
+    return not any(isinstance(part, Reg | Fresh | Latest | Identity | Step | Finish) for part in subterms(term))
+
+
+# --- aggregates that are only shown -------------------------------------------------------------------------------
+
+
+def coincidences(automaton: Acea, schema: Schema) -> bool:
+    """Whether different marks may make equal events, so that one must look at values to tell matches apart."""
+    shapes: dict[tuple[str, frozenset[str]], Mark] = {}
+    for t in automaton.transitions:
+        for variable, bag in t.label.marks:
+            for mark in bag:
+                names = frozenset(schema.columns if mark.fields is None else (name for name, _ in mark.fields))
+                if shapes.setdefault((variable, names), mark) != mark:
+                    return True
+    return False
+
+
+def _folds(automaton: Acea) -> tuple[Fold, ...]:
+    """The registers that only gather values for a mark."""
+    found: dict[str, Fold] = {}
+    refused: set[str] = set()
+    for t in automaton.transitions:
+        for name, term in t.label.assign:
+            fold = _chain(name, term)
+            if fold is None:
+                refused |= {name, *_registers_in([term])}
+            elif fold.function:
+                found[name] = replace(fold, ignore_nulls=fold.ignore_nulls or found.get(name, fold).ignore_nulls)
+        marked = [term for _, bag in t.label.marks for mark in bag for term in mark.terms()]
+        other = [term for term in marked if not (isinstance(term, Finish) and isinstance(term.state, Reg))]
+        refused |= _registers_in([*t.label.predicate, *other])
+    return tuple(fold for name, fold in found.items() if name not in refused)
+
+
+def _registers_in(terms: Iterable[Term]) -> set[str]:
+    return {part.name for term in terms for part in subterms(term) if isinstance(part, Reg | Fresh)}
+
+
+def _chain(name: str, term: Term) -> Fold | None:
+    """The fold that a chain of steps belongs to, or None if it is something else."""
+    function, ignore_nulls = "", False
+    while isinstance(term, Step):
+        if not isinstance(term.given, Attr | Const):
+            return None
+        function, ignore_nulls, term = term.function, term.ignore_nulls, term.state
+    if isinstance(term, Identity):
+        return Fold(name, term.function, ignore_nulls)
+    return Fold(name, function, ignore_nulls) if term == Reg(name) else None
+
+
+def _fold_steps(label: Label, folds: tuple[Fold, ...]) -> tuple[FoldStep, ...]:
+    assigned = dict(label.assign)
+    closed = {
+        term.state.name
+        for _, bag in label.marks
+        for mark in bag
+        for term in mark.terms()
+        if isinstance(term, Finish) and isinstance(term.state, Reg)
+    }
+    steps = []
+    for index, fold in enumerate(folds):
+        given: list[Term] = []
+        term = assigned.get(fold.register)
+        while isinstance(term, Step):
+            given.append(term.given)
+            term = term.state
+        if given or fold.register in closed:
+            steps.append(FoldStep(index, tuple(reversed(given)), fold.register in closed))
+    return tuple(steps)
+
+
+def _tell_what_they_fold(automaton: Acea, folds: tuple[Fold, ...]) -> bool:
+    """Whether two runs that mark the same always fold the same: both are followed at once."""
+    outgoing = by_source(automaton.transitions)
+    steps = {t: _fold_steps(t.label, folds) for t in automaton.transitions}
+    begin = (automaton.initial, automaton.initial, False)
+    seen, todo = {begin}, [begin]
+    while todo:
+        one, two, parted = todo.pop()
+        if parted and one in automaton.finals and two in automaton.finals:
+            return False
+        for first in outgoing.get(one, ()):
+            for second in outgoing.get(two, ()):
+                if not may_mark_the_same(first.label, second.label):
+                    continue
+                if impossible((*first.label.predicate, *second.label.predicate)):
+                    continue
+                target = (first.target, second.target, parted or steps[first] != steps[second])
+                if target not in seen:
+                    seen.add(target)
+                    todo.append(target)
+    return True
+
+
+# --- same over everything -----------------------------------------------------------------------------------------
+
+
+def _split_by_same(automaton: Acea, schema: Schema) -> tuple[Acea, tuple[str, ...]]:
+    """Take out registers that only ask for one common value of an attribute of all events that are read."""
+    attributes: dict[str, None] = {}
+    for register in automaton.registers:
+        attribute = _same_attribute(automaton, register)
+        if attribute is not None and attribute in schema.columns:
+            attributes[attribute] = None
+            transitions = tuple(replace(t, label=_without(t.label, register)) for t in automaton.transitions)
+            automaton = replace(automaton, transitions=transitions)
+    return automaton, tuple(attributes)
+
+
+def _same_attribute(automaton: Acea, register: str) -> str | None:
+    """The attribute, if every event either passes unseen or must have the common value of it."""
+    if automaton.guards:
+        return None
+    waiting = {t.source for t in automaton.transitions if is_idle(t)}
+    found: set[Term] = set()
+    for t in automaton.transitions:
+        if t.source != automaton.initial and t.source not in waiting:
+            return None
+        if is_idle(t) and t.source != automaton.initial:
+            continue
+        term = dict(t.label.assign).get(register)
+        if not isinstance(term, Summary) or term.kind != "common" or Known(Reg(register)) not in t.label.predicate:
+            return None
+        if term.state not in (Reg(register), Const(UNSET)):
+            return None
+        found |= set(term.given)
+        if register in _registers_in(_all_terms(_without(t.label, register))):
+            return None
+    attribute = found.pop() if len(found) == 1 else None
+    return attribute.name if isinstance(attribute, Attr) else None
+
+
+def _without(label: Label, register: str) -> Label:
+    assign = tuple((name, term) for name, term in label.assign if name != register)
+    return replace(label, assign=assign, predicate=tuple(p for p in label.predicate if p != Known(Reg(register))))
+
+
+def _all_terms(label: Label) -> list[Term]:
+    marked = [term for _, bag in label.marks for mark in bag for term in mark.terms()]
+    return [*(term for _, term in label.assign), *label.predicate, *marked]

@@ -1,0 +1,339 @@
+"""Listed matches become a table: every column of the result is built at once from flat arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from acelera.automata.model import Mark
+from acelera.automata.terms import Attr, Finish, Reg
+from acelera.engine.arena import Listed
+from acelera.engine.folds import fold
+from acelera.engine.frames import Frame, attribute_type, column_of
+from acelera.engine.plan import Action, Plan, stored_fields
+from acelera.engine.store import output_column
+from acelera.errors import AggregateError
+from acelera.language import ast
+from acelera.language.aggregates import Failure, find_aggregate
+from acelera.language.checker import Checked, Column, PartitionKey, struct_fields
+from acelera.language.events import Value
+from acelera.language.types import Kind, Type
+from acelera.tables import leaves
+
+Ints = npt.NDArray[Any]
+
+COLUMN, FOLD, STORED, MISSING = range(4)
+"""Where an attribute of a marked event comes from."""
+
+
+@dataclass(frozen=True)
+class Held:
+    """The events that a variable holds in some matches: for each the match, the entry that marks it, and its mark."""
+
+    match: Ints
+    entry: Ints
+    item: Ints
+
+
+class Presenter:
+    """Builds result batches for a query whose matches carry the actions of a plan."""
+
+    def __init__(self, checked: Checked, plan: Plan, actions: Sequence[Action]) -> None:
+        assert checked.schema is not None
+        self.checked, self.schema, self.plan, self.actions = checked, checked.schema, plan, actions
+        self.marks: list[Mark] = list(
+            dict.fromkeys(mark for action in actions for _, bag in action.marks for mark in bag)
+        )
+        self.stored = [stored_fields(action, plan) for action in actions]
+        self.empty = pa.RecordBatch.from_pylist([], schema=checked.result_schema)
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns that must be kept of every row."""
+        wanted: set[str] = {key.name for key in self.checked.query.partition_by}
+        for column in self.checked.columns:
+            match column.source:
+                case ast.SelectBound(bound, _):
+                    wanted.add("time" if bound.endswith("time") else "position")
+                case ast.SelectVariable(variable, _):
+                    wanted |= set(struct_fields(self.schema, self.checked.variables[variable]))
+                case ast.SelectAttribute(_, attribute, _):
+                    wanted.add(attribute)
+                case ast.SelectAggregation(aggregation, _):
+                    wanted |= {aggregation.attribute} - {None}  # type: ignore[operator]
+        given = (term for action in self.actions for step in action.folds for term in step.given)
+        wanted |= {term.name for term in given if isinstance(term, Attr)}
+        shown = (column_of(name, self.schema) for name in wanted)
+        kept = {name for name in shown if name is not None}
+        return [name for name in self.schema.columns if name in kept]
+
+    def present(self, listed: Listed, rows: Frame, stored: Sequence[tuple[Value, ...]]) -> pa.RecordBatch:
+        """The result rows of some matches."""
+        page = _Page(self, listed, rows, stored)
+        page.refuse_failures()
+        arrays = [page.column(column) for column in self.checked.columns]
+        if not arrays:
+            return self.empty
+        return pa.RecordBatch.from_arrays(arrays, schema=self.checked.result_schema)
+
+
+class _Page:
+    """Some matches on their way to become columns."""
+
+    def __init__(self, presenter: Presenter, listed: Listed, rows: Frame, stored: Sequence[tuple[Value, ...]]) -> None:
+        self.presenter, self.listed, self.rows, self.stored = presenter, listed, rows, stored
+        self.schema, self.plan = presenter.schema, presenter.plan
+        sizes = np.diff(listed.offsets)
+        matches = np.repeat(np.arange(len(listed)), sizes)
+        actions = len(presenter.actions)
+        self.stored_at: Ints | None = None
+        if any(presenter.stored):  # an entry with stored values comes right after that of its row
+            entries = np.flatnonzero(listed.marks < actions)
+            following = np.minimum(entries + 1, len(listed.marks) - 1)
+            self.stored_at = listed.values[following]
+            self.match, self.action, self.row = matches[entries], listed.marks[entries], listed.values[entries]
+        else:
+            self.match, self.action, self.row = matches, listed.marks, listed.values
+        self._held: dict[str, Held] = {}
+        self._folded: dict[int, Any] = {}
+        self._columns: dict[str, Any] = {}
+
+    # --- columns of the result ------------------------------------------------------------------------------------
+
+    def column(self, column: Column) -> Any:
+        assert column.type is not None
+        match column.source:
+            case PartitionKey(name):
+                return self._cast(self._shown(name).take(pa.array(self.listed.end_row)), column.type)
+            case ast.SelectBound(bound, _):
+                at = self.listed.start_row if bound.startswith("start") else self.listed.end_row
+                if bound.endswith("time"):
+                    return self._cast(self._shown("time").take(pa.array(at)), column.type)
+                return pa.array(self.rows.positions[at], column.type)
+            case ast.SelectVariable(variable, _):
+                return self._listed(variable, column, lambda kind: self._struct(variable, kind))
+            case ast.SelectAttribute(variable, attribute, _):
+                return self._listed(variable, column, lambda kind: self._attribute(variable, attribute, kind))
+            case ast.SelectAggregation(aggregation, _):
+                return self._aggregated(aggregation, column.type)
+        raise AssertionError(f"unknown column {column.source}")
+
+    def _listed(self, variable: str, column: Column, values: Callable[[pa.DataType], Any]) -> Any:
+        assert column.type is not None
+        if column.single:
+            return values(column.type)
+        sizes = np.bincount(self.held(variable).match, minlength=len(self.listed))
+        offsets = np.zeros(len(sizes) + 1, np.int32)
+        np.cumsum(sizes, out=offsets[1:])
+        return pa.ListArray.from_arrays(pa.array(offsets), values(column.type.value_type), type=column.type)
+
+    def _struct(self, variable: str, kind: pa.DataType) -> Any:
+        fields = [kind.field(index) for index in range(kind.num_fields)]
+        arrays = [self._attribute(variable, field.name, field.type) for field in fields]
+        if not arrays:
+            return pa.array([{}] * len(self.held(variable).match), kind)
+        return pa.StructArray.from_arrays(arrays, fields=fields)
+
+    def _aggregated(self, node: ast.Aggregation, kind: pa.DataType) -> Any:
+        function = find_aggregate(node.function)
+        assert function is not None
+        held = self.held(node.variable)
+        given, values = None, None
+        if node.attribute is not None:
+            variable = self.presenter.checked.variables[node.variable]
+            given = variable.attributes.get(node.attribute) or attribute_type(node.attribute, self.schema)
+            values = self._attribute(node.variable, node.attribute, given.arrow)
+        positions = self.rows.positions[self.row[held.entry]]
+        return fold(function, node.ignore_nulls, values, given, positions, held.match, len(self.listed), kind)
+
+    # --- variables ------------------------------------------------------------------------------------------------
+
+    def held(self, variable: str) -> Held:
+        """The events of a variable, match by match, in order."""
+        if variable not in self._held:
+            self._held[variable] = self._find(variable)
+        return self._held[variable]
+
+    def _find(self, variable: str) -> Held:
+        number = {mark: index for index, mark in enumerate(self.presenter.marks)}
+        bags = [dict(action.marks).get(variable, ()) for action in self.presenter.actions]
+        most = max((len(bag) for bag in bags), default=0)
+        counts = np.array([len(bag) for bag in bags], np.int64)
+        items = np.zeros((len(bags), max(most, 1)), np.int32)
+        for index, bag in enumerate(bags):
+            items[index, : len(bag)] = [number[mark] for mark in sorted(bag, key=_shown_first)]
+        if most <= 1:
+            entry = np.flatnonzero(counts[self.action]) if len(bags) else np.empty(0, np.int64)
+            return Held(self.match[entry], entry, items[self.action[entry], 0])
+        repeated = counts[self.action]
+        entry = np.repeat(np.arange(len(self.action)), repeated)
+        ordinal = np.arange(len(entry)) - np.repeat(np.cumsum(repeated) - repeated, repeated)
+        return Held(self.match[entry], entry, items[self.action[entry], ordinal])
+
+    def _attribute(self, variable: str, name: str, kind: pa.DataType) -> Any:
+        """An attribute of all events of a variable."""
+        held = self.held(variable)
+        sources = [self._source(mark, name) for mark in self.presenter.marks]
+        used = {sources[item] for item in np.unique(held.item).tolist()} if len(set(sources)) > 1 else set(sources)
+        if len(used) <= 1:
+            source = used.pop() if used else (MISSING, 0)
+            return self._from(source, name, held.entry, held.item, kind)
+        numbers = {source: index for index, source in enumerate(sorted(used))}
+        which = np.array([numbers.get(source, -1) for source in sources])[held.item]
+        pieces, places = [], []
+        for source, index in numbers.items():
+            place = np.flatnonzero(which == index)
+            places.append(place)
+            pieces.append(self._from(source, name, held.entry[place], held.item[place], kind))
+        back = np.empty(len(which), np.int64)
+        back[np.concatenate(places)] = np.arange(len(which))
+        return pa.concat_arrays(pieces).take(pa.array(back))
+
+    def _source(self, mark: Mark, name: str) -> tuple[int, int]:
+        """Where an attribute of a mark's event comes from."""
+        fields = None if mark.fields is None else dict(mark.fields)
+        if fields is not None and name in fields:
+            term = fields[name]
+            if term == Attr(name):
+                return COLUMN, 0
+            for index, each in enumerate(self.plan.folds):
+                if isinstance(term, Finish) and term.state == Reg(each.register):
+                    return FOLD, index
+            return STORED, 0
+        has_it = fields is None or name in ("time", "position") or (name == "type" and mark.typed)
+        return (COLUMN, 0) if has_it else (MISSING, 0)
+
+    def _from(self, source: tuple[int, int], name: str, entries: Ints, items: Ints, kind: pa.DataType) -> Any:
+        where, index = source
+        if where == COLUMN:
+            return self._cast(self._shown(name).take(pa.array(self.row[entries])), kind)
+        if where == FOLD:
+            return self._cast(self._fold(index).take(pa.array(self._closed_before(index)[entries])), kind)
+        if where == STORED:
+            return leaves(self._stored_values(name, entries, items), kind, name)
+        return pa.nulls(len(entries), kind)
+
+    def _shown(self, name: str) -> Any:
+        if name not in self._columns:
+            self._columns[name] = output_column(self.rows[name]) if name == "type" else self.rows[name]
+        return self._columns[name]
+
+    @staticmethod
+    def _cast(array: Any, kind: pa.DataType) -> Any:
+        return array if array.type == kind else array.cast(kind)
+
+    # --- values that were made ------------------------------------------------------------------------------------
+
+    def refuse_failures(self) -> None:
+        """A match that holds an aggregate that failed is an error, whether or not it is shown."""
+        for index, each in enumerate(self.plan.folds):
+            if _may_fail(each.function, self._given_type(index)):
+                self._fold(index)
+        if self.stored_at is not None:
+            storing = np.array([bool(fields) for fields in self.presenter.stored])
+            for at in self.stored_at[storing[self.action]].tolist():
+                for value in self.stored[at]:
+                    if isinstance(value, Failure):
+                        raise AggregateError(value.message)
+
+    def _stored_values(self, name: str, entries: Ints, items: Ints) -> list[Value]:
+        assert self.stored_at is not None
+        places = [
+            {mark_name: place for place, mark_name in enumerate(fields)} for fields in self.presenter.stored
+        ]
+        values = []
+        for action, at, item in zip(
+            self.action[entries].tolist(), self.stored_at[entries].tolist(), items.tolist(), strict=True
+        ):
+            values.append(self.stored[at][places[action][(self.presenter.marks[item], name)]])
+        return values
+
+    def _steps(self, index: int) -> dict[int, tuple[int, bool, bool]]:
+        """For each action that touches a fold: how many values it adds, whether they are there, whether it closes."""
+        found = {}
+        for number, action in enumerate(self.presenter.actions):
+            for step in action.folds:
+                if step.fold == index:
+                    found[number] = (len(step.given), bool(step.given) and isinstance(step.given[0], Attr), step.closes)
+        return found
+
+    def _closed_before(self, index: int) -> Ints:
+        """For each entry how many folds were closed before it: the number of the fold that it belongs to."""
+        closing = np.zeros(max(len(self.presenter.actions), 1), np.int64)
+        for number, (_, _, closes) in self._steps(index).items():
+            closing[number] = closes
+        closes = closing[self.action]
+        return np.cumsum(closes) - closes
+
+    def _given_attribute(self, index: int) -> str | None:
+        given = (term for action in self.presenter.actions for step in action.folds if step.fold == index
+                 for term in step.given)  # fmt: skip
+        return next((term.name for term in given if isinstance(term, Attr)), None)
+
+    def _given_type(self, index: int) -> Type | None:
+        attribute = self._given_attribute(index)
+        return None if attribute is None else attribute_type(attribute, self.schema)
+
+    def _fold(self, index: int) -> Any:
+        """The values of a fold, in the order in which they are closed."""
+        if index not in self._folded:
+            self._folded[index] = self._folded_values(index)
+        return self._folded[index]
+
+    def _folded_values(self, index: int) -> Any:
+        steps, size = self._steps(index), max(len(self.presenter.actions), 1)
+        counts, there, closing = np.zeros(size, np.int64), np.zeros(size, np.bool_), np.zeros(size, np.bool_)
+        for number, (count, has_value, closes) in steps.items():
+            counts[number], there[number], closing[number] = count, has_value, closes
+        function, given = find_aggregate(self.plan.folds[index].function), self._given_type(index)
+        assert function is not None
+        entries = np.repeat(np.arange(len(self.action)), counts[self.action])
+        segments = self._closed_before(index)[entries]
+        positions = self.rows.positions[self.row[entries]]
+        values, attribute = None, self._given_attribute(index)
+        counted = given is None and all(has_constant(self.presenter.actions, index))
+        if given is not None and attribute is not None:
+            values = self._shown(attribute).take(pa.array(self.row[entries]))
+            missing = ~there[self.action[entries]]
+            if missing.any():
+                values = pa.array(
+                    [None if gone else value for gone, value in zip(missing, values.to_pylist(), strict=True)],
+                    values.type,
+                )
+        elif not counted:
+            values, given = pa.nulls(len(entries)), attribute_type("", self.schema)
+        result = function.result(given) if given is not None else function.result(attribute_type("position", self.schema))
+        assert result is not None
+        count = int(np.count_nonzero(closing[self.action]))
+        ignore_nulls = self.plan.folds[index].ignore_nulls
+        return fold(function, ignore_nulls, values, given, positions, segments, count, result.arrow)
+
+
+def has_constant(actions: Sequence[Action], index: int) -> list[bool]:
+    """For each value that a fold is given, whether it only counts."""
+    return [
+        not isinstance(term, Attr) and getattr(term, "constant", None) is True
+        for action in actions
+        for step in action.folds
+        if step.fold == index
+        for term in step.given
+    ]
+
+
+def _shown_first(mark: Mark) -> tuple[bool, list[str]]:
+    """Events of the stream before those that were made, at one position."""
+    return (not mark.typed, [name for name, _ in mark.fields or ()])
+
+
+def _may_fail(name: str, given: Type | None) -> bool:
+    function = find_aggregate(name)
+    assert function is not None
+    if function.user_defined:
+        return True
+    whole = given is not None and given.kind in (Kind.INT, Kind.DECIMAL, Kind.DURATION, Kind.TIMESTAMP)
+    return whole and name in ("sum", "product", "avg", "range")

@@ -1,0 +1,222 @@
+"""A running query: batches in, matches out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from acelera.automata.model import Acea
+from acelera.automata.terms import Attr, subterms
+from acelera.engine import kernels
+from acelera.engine.compiled import announce
+from acelera.engine.frames import Frame, column_of
+from acelera.engine.keys import Keys
+from acelera.engine.letters import Alphabet
+from acelera.engine.machines import Events, Machine, TableMachine
+from acelera.engine.order import Order
+from acelera.engine.plan import Plan, plan_of
+from acelera.engine.registers import RegisterMachine
+from acelera.engine.results import Presenter
+from acelera.engine.store import Store
+from acelera.engine.window import Window, window_of
+from acelera.errors import SchemaError, UsageError, did_you_mean
+from acelera.language.checker import Checked
+from acelera.tables import to_arrow
+
+Ints = npt.NDArray[Any]
+
+ROWS_AT_ONCE = 1 << 17
+
+
+@dataclass(frozen=True)
+class Page:
+    """Some rows of the result, and where in the stream their matches end and start."""
+
+    rows: pa.RecordBatch
+    ends: Ints
+    starts: Ints
+
+
+class Session:
+    """A query over a stream that comes in batches, made by `Query.open`.
+
+    >>> import acelera as ac
+    >>> session = ac.query("SELECT A.v, B.v MATCH A ; B").open({"type": str, "v": int})
+    >>> session.push([{"type": "A", "v": 1}, {"type": "B", "v": 2}]).to_pylist()
+    [{'A_v': 1, 'B_v': 2}]
+    >>> session.push([{"type": "B", "v": 3}]).to_pylist()
+    [{'A_v': 1, 'B_v': 3}]
+    >>> session.finish()
+    """
+
+    def __init__(self, checked: Checked, automaton: Acea, ties: str, from_formula: bool) -> None:
+        assert checked.schema is not None
+        announce(kernels.advance)
+        self.schema, self._stream = checked.result_schema, checked.schema
+        self._checked = checked
+        self.plan: Plan = plan_of(automaton, checked.schema, from_formula)
+        self.window: Window = window_of(checked.query.within, checked.schema)
+        self.alphabet = Alphabet(self.plan.tests, checked.schema)
+        self.machine: Machine = (TableMachine if self.plan.is_table else RegisterMachine)(self.plan, self.alphabet)
+        self._presenter = Presenter(checked, self.plan, self.machine.actions)
+        self.store = Store(self._presenter.columns, checked.schema)
+        partition_by = [key.name for key in checked.query.partition_by]
+        self.partitions = Keys(partition_by)
+        self.split = Keys(self.plan.split_by)
+        self.keys = Keys([*partition_by, *self.plan.split_by]) if self.plan.split_by else self.partitions
+        self.order = Order(checked.schema, partition_by, ties)
+        self.counts: Ints = np.zeros(1, np.int64)
+        self.events = 0
+        self.matches = 0
+        self.floor = int(kernels.FAR_PAST)
+        self._finished = False
+        self._columns = self._needed_columns()
+
+    # --- what users call ------------------------------------------------------------------------------------------
+
+    def push(self, batch: object) -> pa.Table:
+        """Read more events; the matches that they end, by end and start.
+
+        The events come in the order of `order_by`, and after those that were pushed before: as a pyarrow table or
+        batch, a pandas or polars data frame, or a list of dicts.
+        """
+        return in_order(list(self.pages(batch)), self.schema)
+
+    def stream(self, batch: object) -> Iterator[pa.RecordBatch]:
+        """Read more events; their matches in batches of bounded size, as they are found, by end."""
+        for page in self.pages(batch):
+            yield page.rows
+
+    def finish(self) -> None:
+        """Say that no more events come. All matches have been given: a match is known as soon as it ends."""
+        self._finished = True
+
+    # --- events in ------------------------------------------------------------------------------------------------
+
+    def pages(self, data: object, numbers: Ints | None = None) -> Iterator[Page]:
+        """Read more events; the matches that they end, some at a time. `numbers` are the rows' numbers for people."""
+        if self._finished:
+            raise UsageError("this session is finished; open another one")
+        table = self._conform(to_arrow(data) if not _is_empty_list(data) else self._no_rows())
+        at = 0
+        for batch in table.to_batches(max_chunksize=ROWS_AT_ONCE):
+            size = batch.num_rows
+            if size:
+                known = np.arange(self.events + 1, self.events + size + 1) if numbers is None else numbers[at : at + size]
+                yield from self._read(batch, known)
+            at += size
+
+    def _read(self, batch: pa.RecordBatch, numbers: Ints) -> Iterator[Page]:
+        size = batch.num_rows
+        places = np.arange(self.events, self.events + size)
+        unplaced = Frame(batch, places, self._stream)
+        partitions = self.partitions.read(unplaced)
+        self.order.check(batch, partitions, numbers)
+        frame = Frame(batch, self._positions(partitions), self._stream)
+        first = self.store.rows
+        self.store.append(frame, places)
+        events = self._events(frame, partitions, first)
+        self.events += size
+        for _ in self.machine.read(events, len(self.keys)):
+            yield from self._pages()
+        if self.window.timed:
+            self.floor = int(self.window.floors(self.window.ticks(frame)[-1:])[0])
+        if self.store.wasteful:
+            self.compact()
+
+    def _positions(self, partitions: Ints) -> Ints:
+        if not self.partitions.columns:
+            first = int(self.counts[0])
+            self.counts[0] += len(partitions)
+            return np.arange(first + 1, first + len(partitions) + 1)
+        if len(self.partitions) > len(self.counts):
+            counts = np.zeros(max(len(self.partitions), 2 * len(self.counts)), np.int64)
+            counts[: len(self.counts)] = self.counts
+            self.counts = counts
+        positions = np.empty(len(partitions), np.int64)
+        kernels.count_positions(partitions, self.counts, positions)
+        return positions
+
+    def _events(self, frame: Frame, partitions: Ints, first: int) -> Events:
+        letters, ticks = self.alphabet.read(frame), self.window.ticks(frame)
+        keys = self.keys.read(frame) if self.keys is not self.partitions else partitions
+        rows, within = np.arange(first, first + len(frame), dtype=np.int32), np.arange(len(frame))
+        events = Events(letters, keys, rows, ticks, self.window.floors(ticks), within, frame)
+        if self.split.columns:
+            kept = np.flatnonzero(~self.split.missing(frame))
+            if len(kept) < len(events):
+                events = events.only(kept)
+        return events
+
+    def _pages(self) -> Iterator[Page]:
+        """The matches of all hits."""
+        rows = self.store.frame()
+        for listed in self.machine.arena.listed():
+            self.matches += len(listed)
+            places = self.store.places
+            ends, starts = places[listed.end_row], places[listed.start_row]
+            yield Page(self._presenter.present(listed, rows, self.machine.stored), ends, starts)
+
+    def compact(self) -> None:
+        """Forget nodes and rows that no match can use any more."""
+        self.machine.collect(self.floor)
+        actions = len(self.machine.actions)
+        nodes = self.machine.arena.marked_with(np.arange(2 * actions + 1) < actions)
+        rows, moved = np.unique(self.machine.arena.two[nodes], return_inverse=True)
+        self.machine.arena.two[nodes] = moved
+        self.store.keep(rows)
+
+    # --- columns --------------------------------------------------------------------------------------------------
+
+    def _needed_columns(self) -> list[str]:
+        """The columns that the query looks at."""
+        terms = list(self.plan.tests)
+        for plan in (self.plan, *self.plan.guards):
+            for edge in plan.edges:
+                terms += [term for _, term in edge.assign]
+                terms += edge.conditions
+                terms += [term for _, bag in edge.action.marks for mark in bag for term in mark.terms()]
+        names = {part.name for term in terms for part in subterms(term) if isinstance(part, Attr)}
+        columns = {column_of(name, self._stream) for name in names}
+        columns |= {*self.store.batch_schema.names, *self._stream.order_by, *self.keys.columns}
+        return [name for name in self._stream.columns if name in columns]
+
+    def _conform(self, table: pa.Table) -> pa.Table:
+        """The columns that are needed, of the types that were announced."""
+        columns = {}
+        for name in self._columns:
+            if name not in table.column_names:
+                raise SchemaError(f"the batch has no column `{name}`{did_you_mean(name, table.column_names)}")
+            column, kind = table.column(name), self._stream.columns[name].arrow
+            same = column.type == kind or (pa.types.is_dictionary(column.type) and column.type.value_type == kind)
+            try:
+                columns[name] = column if same else column.cast(kind)
+            except pa.ArrowException as error:
+                raise SchemaError(f"the column `{name}` is {column.type} in this batch, but {kind} in the stream: {error}") from None
+        if columns:
+            return pa.table(columns)
+        return table.select([])
+
+    def _no_rows(self) -> pa.Table:
+        return pa.table({name: pa.array([], self._stream.columns[name].arrow) for name in self._columns})
+
+
+def _is_empty_list(data: object) -> bool:
+    return isinstance(data, Sequence) and not isinstance(data, Mapping) and len(data) == 0
+
+
+def in_order(pages: Sequence[Page], schema: pa.Schema) -> pa.Table:
+    """One table of all pages, by where matches end and start."""
+    table = pa.Table.from_batches([page.rows for page in pages], schema=schema)
+    if not pages:
+        return table
+    ends, starts = np.concatenate([page.ends for page in pages]), np.concatenate([page.starts for page in pages])
+    later = (ends[1:] > ends[:-1]) | ((ends[1:] == ends[:-1]) & (starts[1:] >= starts[:-1]))
+    if bool(later.all()):
+        return table
+    return table.take(pa.array(np.lexsort((starts, ends))))

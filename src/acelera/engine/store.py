@@ -1,0 +1,86 @@
+"""The rows that partial matches still refer to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from acelera.engine.frames import Frame
+from acelera.language.schema import Schema
+
+
+def output_column(column: Any) -> Any:
+    """A column as it is shown: without a dictionary, and with one zero among floats."""
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    if pa.types.is_floating(column.type):
+        zero = pa.scalar(0.0, column.type)
+        column = pc.add(column, zero)
+    return column
+
+
+class Store:
+    """Columns of some rows, numbered from 0 in the order in which they came; those no longer needed are dropped."""
+
+    def __init__(self, columns: Sequence[str], schema: Schema) -> None:
+        kinds = [schema.columns[name].arrow for name in columns]
+        self.batch_schema = pa.schema([pa.field(name, kind) for name, kind in zip(columns, kinds, strict=True)])
+        self._batches: list[pa.RecordBatch] = []
+        self._positions: list[npt.NDArray[np.int64]] = []
+        self._places: list[npt.NDArray[np.int64]] = []
+        self._schema = schema
+        self.rows = 0
+        self._kept = 0
+
+    def append(self, frame: Frame, places: npt.NDArray[np.int64]) -> None:
+        """The rows of a frame, after those that are there, and where they stand in the whole stream."""
+        arrays = [output_column(frame.batch.column(name)).cast(kind.type) for name, kind in self._fields()]
+        rows = pa.RecordBatch.from_arrays(arrays, schema=self.batch_schema) if arrays else frame.batch.select([])
+        self.put(rows, frame.positions, places)
+
+    def put(
+        self, rows: pa.RecordBatch, positions: npt.NDArray[np.int64], places: npt.NDArray[np.int64]
+    ) -> None:
+        """Rows as they are stored."""
+        self._batches.append(rows)
+        self._positions.append(positions)
+        self._places.append(places)
+        self.rows += len(positions)
+
+    def _fields(self) -> list[tuple[str, pa.Field]]:
+        return list(zip(self.batch_schema.names, self.batch_schema, strict=True))
+
+    def frame(self) -> Frame:
+        """All rows."""
+        if len(self._positions) != 1:
+            arrays = [
+                pa.concat_arrays([batch.column(index) for batch in self._batches] or [pa.array([], field.type)])
+                for index, field in enumerate(self.batch_schema)
+            ]
+            self._batches = [pa.RecordBatch.from_arrays(arrays, schema=self.batch_schema)]
+            self._positions = [np.concatenate(self._positions or [np.empty(0, np.int64)])]
+            self._places = [np.concatenate(self._places or [np.empty(0, np.int64)])]
+        return Frame(self._batches[0], self._positions[0], self._schema)
+
+    @property
+    def places(self) -> npt.NDArray[np.int64]:
+        """Where the rows stand in the whole stream."""
+        self.frame()
+        return self._places[0]
+
+    @property
+    def wasteful(self) -> bool:
+        """Whether it is time to see which rows are still needed."""
+        return self.rows > 2 * self._kept + (1 << 16)
+
+    def keep(self, rows: npt.NDArray[Any]) -> None:
+        """Only these rows, which are in order."""
+        whole = self.frame()
+        self._batches = [whole.batch.take(pa.array(rows)) if len(self.batch_schema) else whole.batch]
+        self._positions, self._places = [whole.positions[rows]], [self._places[0][rows]]
+        self.rows = self._kept = len(rows)

@@ -1,0 +1,41 @@
+"""What to say of rows that have no place in the order of a stream."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping, Sequence
+
+from acelera.errors import DataError
+from acelera.language.events import Value
+from acelera.language.schema import Schema
+from acelera.language.types import Kind
+
+
+def no_place(row: int, name: str, value: Value) -> DataError:
+    """A row whose order column is NULL or NaN."""
+    missing = "NULL" if value is None else "NaN"
+    return DataError(f"row {row} has {missing} in the order column `{name}`, so it has no place in the order")
+
+
+def tie(rows: tuple[int, int], row: Mapping[str, Value], keys: Sequence[str], schema: Schema) -> DataError:
+    """Two rows of a partition that are equal under order_by have no defined order."""
+
+    def shown(names: Sequence[str]) -> str:
+        return ", ".join(f"{name} = {show(schema, name, row[name])}" for name in names)
+
+    within_key = f" within the partition {shown(keys)}" if keys else ""
+    return DataError(
+        f"rows {rows[0]} and {rows[1]} tie: both have {shown(schema.order_by)}{within_key}, so their order is not "
+        "defined. Add a column to order_by that tells them apart, or pass ties='keep' to keep the order of arrival"
+    )
+
+
+def show(schema: Schema, name: str, value: Value) -> str:
+    """A value as a person writes it."""
+    if value is not None and schema.columns[name].kind is Kind.TIMESTAMP:
+        try:
+            moment = datetime.datetime(1970, 1, 1) + datetime.timedelta(microseconds=value // 1000)
+        except OverflowError:  # beyond the years that Python knows
+            return f"{value} ns"
+        return moment.isoformat(sep=" ") + (f"{value % 1000:03d}" if value % 1000 else "")
+    return repr(value)
