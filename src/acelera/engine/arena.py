@@ -153,9 +153,7 @@ class Arena:
                 self.counters[[kernels.HIT_COUNT, kernels.HIT_CURSOR]] = 0
             found, written = sizes
             if found:
-                yield Listed(
-                    starts[:found], ends[:found], offsets[: found + 1], marks[:written], values[:written]
-                )
+                yield Listed(starts[:found], ends[:found], offsets[: found + 1], marks[:written], values[:written])
 
     # --- memory ---------------------------------------------------------------------------------------------------
 

@@ -367,6 +367,7 @@ def _operation(
             return boolean, _membership(items, forms, negated, exact)
         case ast.Like(_, pattern, negated):
             _only(Kind.STRING, forms)
+            pattern.encode()  # so that what Arrow cannot take is found out here
             matches = _like(pattern)
             return boolean, (lambda text: pc.invert(matches(text))) if negated else matches
         case ast.Call(function, _):
@@ -431,20 +432,23 @@ def _column(name: str, given: Type) -> tuple[Form, Operation]:
     return Form(given.kind), lambda batch: _decoded(batch.columns[name])
 
 
-def _cast(values: Any, target: pa.DataType) -> Any:
-    return values if values.type == target else pc.cast(values, target, safe=False)
-
-
 def _as_float(values: Any) -> Any:
-    return _cast(values, _FLOAT)
+    """A large integer is rounded to the next float, as Python does."""
+    return values if values.type == _FLOAT else pc.cast(values, _FLOAT, safe=False)
 
 
 def _as_int(values: Any) -> Any:
-    return _cast(values, _INT)
+    return values if values.type == _INT else pc.cast(values, _INT)
 
 
-def _scaled(values: Any, factor: int) -> Any:
-    return values if factor == 1 else pc.multiply_checked(_as_int(values), factor)
+def _in_one_unit(operation: Operation, one: Form, two: Form) -> Operation:
+    unit = min(one.unit, two.unit)
+
+    def scaled(values: Any, form: Form) -> Any:
+        whole = _as_int(values)
+        return whole if form.unit == unit else pc.multiply_checked(whole, form.unit // unit)
+
+    return lambda a, b: operation(scaled(a, one), scaled(b, two))
 
 
 # --- comparisons --------------------------------------------------------------------------------------------------
@@ -461,10 +465,7 @@ def _comparison(symbol: str, one: Form, two: Form, exact: bool) -> Operation:
         return lambda a, b: compare(_as_float(a), _as_float(b))
     if not kinds <= _COMPARABLE or (len(kinds) > 1 and kinds != {Kind.INT, Kind.DECIMAL}):
         raise UntranslatableError
-    if one.unit == two.unit:
-        return compare
-    unit = min(one.unit, two.unit)
-    return lambda a, b: compare(_scaled(a, one.unit // unit), _scaled(b, two.unit // unit))
+    return compare if one.unit == two.unit else _in_one_unit(compare, one, two)
 
 
 def _exact_floats(symbol: str) -> Operation:
@@ -538,6 +539,15 @@ def _like(pattern: str) -> Operation:
 # --- arithmetic and functions -------------------------------------------------------------------------------------
 
 
+_SUMS = {
+    frozenset({Kind.INT}): Kind.INT,
+    frozenset({Kind.DURATION}): Kind.DURATION,
+    frozenset({Kind.TIMESTAMP}): Kind.DURATION,
+    frozenset({Kind.TIMESTAMP, Kind.DURATION}): Kind.TIMESTAMP,
+}
+_PRODUCTS = {frozenset({Kind.INT}): Kind.INT, frozenset({Kind.INT, Kind.DURATION}): Kind.DURATION}
+
+
 def _negative(form: Form) -> tuple[Form, Operation]:
     if form.kind is Kind.FLOAT:
         return form, pc.negate
@@ -552,18 +562,13 @@ def _arithmetic(symbol: str, one: Form, two: Form) -> tuple[Form, Operation]:
     if kinds <= {Kind.INT, Kind.FLOAT} and (symbol == "/" or (Kind.FLOAT in kinds and symbol in _CHECKED)):
         floating = {"+": pc.add, "-": pc.subtract, "*": pc.multiply, "/": _divide}[symbol]
         return Form(Kind.FLOAT), lambda a, b: floating(_as_float(a), _as_float(b))
-    if symbol not in _CHECKED:
+    kind = (_PRODUCTS if symbol == "*" else _SUMS).get(frozenset(kinds))
+    if symbol not in _CHECKED or kind is None:
         raise UntranslatableError
-    checked = _CHECKED[symbol]
-    if kinds == {Kind.INT}:
-        return Form(Kind.INT), lambda a, b: checked(_as_int(a), _as_int(b))
-    if symbol == "*" and kinds == {Kind.DURATION, Kind.INT}:
-        return Form(Kind.DURATION, max(one.unit, two.unit)), lambda a, b: checked(_as_int(a), _as_int(b))
-    if symbol == "*" or not kinds <= {Kind.TIMESTAMP, Kind.DURATION}:
-        raise UntranslatableError
-    unit = min(one.unit, two.unit)
-    form = Form(Kind.TIMESTAMP if len(kinds) == 2 else Kind.DURATION, unit)
-    return form, lambda a, b: checked(_as_int(_scaled(a, one.unit // unit)), _as_int(_scaled(b, two.unit // unit)))
+    checked: Operation = _CHECKED[symbol]
+    if symbol == "*":
+        return Form(kind, max(one.unit, two.unit)), lambda a, b: checked(_as_int(a), _as_int(b))
+    return Form(kind, min(one.unit, two.unit)), _in_one_unit(checked, one, two)
 
 
 def _divide(one: Any, two: Any) -> Any:

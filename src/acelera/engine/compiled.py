@@ -15,9 +15,9 @@ Function = TypeVar("Function", bound=Callable[..., object])
 def compiled(function: Function) -> Function:
     """The function as machine code; compiled when first called, unless the cache has it."""
     try:
-        return numba.njit(cache=True, nogil=True)(function)  # type: ignore[no-any-return]  # numba has no types
+        return numba.njit(cache=True, nogil=True)(function)  # type: ignore[return-value]  # it is called alike
     except RuntimeError:  # there is no place where a cache could be written
-        return numba.njit(nogil=True)(function)  # type: ignore[no-any-return]
+        return numba.njit(nogil=True)(function)  # type: ignore[return-value]
 
 
 _announced = False

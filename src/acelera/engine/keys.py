@@ -50,8 +50,10 @@ class Keys:
         known = self._values[index]
         missing = known.setdefault(None, len(known)) if column.null_count else -1
         codes = np.append(_numbered(values, known), missing).astype(np.int32)
-        indices = column.indices.fill_null(len(values)) if column.indices.null_count else column.indices
-        return codes[indices.to_numpy()]
+        indices = column.indices
+        if indices.null_count:
+            indices = indices.cast(pa.int32()).fill_null(len(values))
+        return np.asarray(codes[indices.to_numpy()])
 
     def missing(self, frame: Frame) -> npt.NDArray[np.bool_]:
         """Whether one of the values is NULL or NaN: such an event has no value in common with any other."""

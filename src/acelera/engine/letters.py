@@ -72,7 +72,7 @@ class _Step:
                 self._table[code] = len(self._codes)
                 self._codes.append(code)
             letters = self._table[codes]
-        return letters
+        return np.asarray(letters, np.int32)
 
     def holding(self, before: Sequence[frozenset[int]]) -> list[frozenset[int]]:
         low = (1 << self.width) - 1
@@ -115,6 +115,7 @@ def over_columns(test: Sql) -> ast.Expression:
 
 def _by_event(test: Term) -> Mask:
     """Event by event, for the few tests that no expression says: whether two attributes are the same, NULL or not."""
+
     def mask(frame: Frame) -> npt.NDArray[np.bool_]:
         return np.array([holds(test, Environment(frame.event(row))) for row in range(len(frame))], np.bool_)
 

@@ -6,8 +6,8 @@ can go on, and at the end.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -46,15 +46,15 @@ class Events:
 
     def only(self, kept: Ints) -> Events:
         """Some of the events."""
-        arrays = (self.letters, self.keys, self.rows, self.ticks, self.floors, self.within)
-        return Events(*(each[kept] for each in arrays), self.frame)
+        arrays = ("letters", "keys", "rows", "ticks", "floors", "within")
+        return replace(self, **{name: getattr(self, name)[kept] for name in arrays})
 
 
 class Machine(Protocol):
     """Runs a plan."""
 
     arena: Arena
-    actions: Sequence[Action]
+    actions: list[Action]
     stored: list[tuple[Value, ...]]
 
     def read(self, events: Events, keys: int) -> Iterator[None]:
@@ -143,8 +143,8 @@ class TableMachine:
         """The partial matches of a key."""
         if key >= len(self.slots.count):
             return []
-        held = range(self.slots.count[key])
-        return [
-            (int(self.slots.node[key, s]), ", ".join(f"q{q}" for q in sorted(self.program.sets[self.slots.state[key, s]])))
-            for s in held
-        ]
+        held = []
+        for s in range(self.slots.count[key]):
+            states = self.program.sets[self.slots.state[key, s]]
+            held.append((int(self.slots.node[key, s]), ", ".join(f"q{state}" for state in sorted(states))))
+        return held

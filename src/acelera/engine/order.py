@@ -96,7 +96,7 @@ class Order:
 
     def _refuse_disorder(self, batch: pa.RecordBatch, row: int, numbers: Ints) -> None:
         name = self.schema.order_by[0]
-        one, two = (plain_values(batch.column(name).slice(at, 1), self.schema.columns[name])[0] for at in (row, row + 1))
+        one, two = plain_values(batch.column(name).slice(row, 2), self.schema.columns[name])
         raise DataError(
             f"row {numbers[row + 1]} is out of order: {name} = {show(self.schema, name, two)} after "
             f"{show(self.schema, name, one)}; push rows in order, or run them as one table, which is sorted"
@@ -129,7 +129,5 @@ class Order:
 
     def _tie(self, batch: pa.RecordBatch, row: int, rows: tuple[int, int]) -> DataError:
         names = (*self.schema.order_by, *self._keys)
-        values = {
-            name: plain_values(batch.column(name).slice(row, 1), self.schema.columns[name])[0] for name in names
-        }
+        values = {name: plain_values(batch.column(name).slice(row, 1), self.schema.columns[name])[0] for name in names}
         return tie(rows, values, self._keys, self.schema)

@@ -14,7 +14,9 @@ from acelera.engine.plan import NO_ACTION, Action, Edge, Plan
 
 
 class Program:
-    """Tables for `kernels.advance`. Row (set of states, letter) holds entries: a mark, a set of states, a match's end."""
+    """Tables for `kernels.advance`. A row, for a set of states and a letter, holds entries: a mark, the set of states
+    that it leads to, and whether a match ends.
+    """
 
     def __init__(self, plan: Plan, alphabet: Alphabet) -> None:
         self.plan, self.alphabet = plan, alphabet

@@ -11,18 +11,18 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from acelera.automata.model import Mark
-from acelera.automata.terms import Attr, Finish, Reg
+from acelera.automata.terms import Attr, Const, Finish, Reg, Term
 from acelera.engine.arena import Listed
 from acelera.engine.folds import fold
 from acelera.engine.frames import Frame, attribute_type, column_of
-from acelera.engine.plan import Action, Plan, stored_fields
+from acelera.engine.plan import Action, FoldStep, Plan, stored_fields
 from acelera.engine.store import output_column
 from acelera.errors import AggregateError
 from acelera.language import ast
 from acelera.language.aggregates import Failure, find_aggregate
 from acelera.language.checker import Checked, Column, PartitionKey, struct_fields
 from acelera.language.events import Value
-from acelera.language.types import Kind, Type
+from acelera.language.types import INT, NULL, Kind, Type
 from acelera.tables import leaves
 
 Ints = npt.NDArray[Any]
@@ -65,7 +65,7 @@ class Presenter:
                 case ast.SelectAttribute(_, attribute, _):
                     wanted.add(attribute)
                 case ast.SelectAggregation(aggregation, _):
-                    wanted |= {aggregation.attribute} - {None}  # type: ignore[operator]
+                    wanted |= {aggregation.attribute} if aggregation.attribute is not None else set()
         given = (term for action in self.actions for step in action.folds for term in step.given)
         wanted |= {term.name for term in given if isinstance(term, Attr)}
         shown = (column_of(name, self.schema) for name in wanted)
@@ -243,9 +243,7 @@ class _Page:
 
     def _stored_values(self, name: str, entries: Ints, items: Ints) -> list[Value]:
         assert self.stored_at is not None
-        places = [
-            {mark_name: place for place, mark_name in enumerate(fields)} for fields in self.presenter.stored
-        ]
+        places = [{mark_name: place for place, mark_name in enumerate(fields)} for fields in self.presenter.stored]
         values = []
         for action, at, item in zip(
             self.action[entries].tolist(), self.stored_at[entries].tolist(), items.tolist(), strict=True
@@ -253,26 +251,21 @@ class _Page:
             values.append(self.stored[at][places[action][(self.presenter.marks[item], name)]])
         return values
 
-    def _steps(self, index: int) -> dict[int, tuple[int, bool, bool]]:
-        """For each action that touches a fold: how many values it adds, whether they are there, whether it closes."""
-        found = {}
-        for number, action in enumerate(self.presenter.actions):
-            for step in action.folds:
-                if step.fold == index:
-                    found[number] = (len(step.given), bool(step.given) and isinstance(step.given[0], Attr), step.closes)
-        return found
+    def _steps(self, index: int) -> list[FoldStep | None]:
+        """What each action does to a fold."""
+        touched = ({step.fold: step for step in action.folds} for action in self.presenter.actions)
+        return [steps.get(index) for steps in touched]
 
     def _closed_before(self, index: int) -> Ints:
         """For each entry how many folds were closed before it: the number of the fold that it belongs to."""
-        closing = np.zeros(max(len(self.presenter.actions), 1), np.int64)
-        for number, (_, _, closes) in self._steps(index).items():
-            closing[number] = closes
-        closes = closing[self.action]
+        closes = self._closing(index)
         return np.cumsum(closes) - closes
 
+    def _closing(self, index: int) -> Ints:
+        return np.array([step is not None and step.closes for step in self._steps(index)], np.int64)[self.action]
+
     def _given_attribute(self, index: int) -> str | None:
-        given = (term for action in self.presenter.actions for step in action.folds if step.fold == index
-                 for term in step.given)  # fmt: skip
+        given = (term for step in self._steps(index) if step is not None for term in step.given)
         return next((term.name for term in given if isinstance(term, Attr)), None)
 
     def _given_type(self, index: int) -> Type | None:
@@ -286,43 +279,43 @@ class _Page:
         return self._folded[index]
 
     def _folded_values(self, index: int) -> Any:
-        steps, size = self._steps(index), max(len(self.presenter.actions), 1)
-        counts, there, closing = np.zeros(size, np.int64), np.zeros(size, np.bool_), np.zeros(size, np.bool_)
-        for number, (count, has_value, closes) in steps.items():
-            counts[number], there[number], closing[number] = count, has_value, closes
-        function, given = find_aggregate(self.plan.folds[index].function), self._given_type(index)
+        steps = self._steps(index)
+        given = [() if step is None else step.given for step in steps]
+        counts = np.array([len(terms) for terms in given], np.int64)[self.action]
+        entries = np.repeat(np.arange(len(self.action)), counts)
+        ordinal = np.arange(len(entries)) - np.repeat(np.cumsum(counts) - counts, counts)
+        values = self._given_values(index, given, entries, ordinal)
+        kind = self._given_type(index) or (None if values is None else NULL)
+        function = find_aggregate(self.plan.folds[index].function)
         assert function is not None
-        entries = np.repeat(np.arange(len(self.action)), counts[self.action])
-        segments = self._closed_before(index)[entries]
-        positions = self.rows.positions[self.row[entries]]
-        values, attribute = None, self._given_attribute(index)
-        counted = given is None and all(has_constant(self.presenter.actions, index))
-        if given is not None and attribute is not None:
-            values = self._shown(attribute).take(pa.array(self.row[entries]))
-            missing = ~there[self.action[entries]]
-            if missing.any():
-                values = pa.array(
-                    [None if gone else value for gone, value in zip(missing, values.to_pylist(), strict=True)],
-                    values.type,
-                )
-        elif not counted:
-            values, given = pa.nulls(len(entries)), attribute_type("", self.schema)
-        result = function.result(given) if given is not None else function.result(attribute_type("position", self.schema))
+        result = function.result(kind or INT)
         assert result is not None
-        count = int(np.count_nonzero(closing[self.action]))
-        ignore_nulls = self.plan.folds[index].ignore_nulls
-        return fold(function, ignore_nulls, values, given, positions, segments, count, result.arrow)
+        return fold(
+            function,
+            self.plan.folds[index].ignore_nulls,
+            values,
+            kind,
+            self.rows.positions[self.row[entries]],
+            self._closed_before(index)[entries],
+            int(self._closing(index).sum()),
+            result.arrow,
+        )
 
-
-def has_constant(actions: Sequence[Action], index: int) -> list[bool]:
-    """For each value that a fold is given, whether it only counts."""
-    return [
-        not isinstance(term, Attr) and getattr(term, "constant", None) is True
-        for action in actions
-        for step in action.folds
-        if step.fold == index
-        for term in step.given
-    ]
+    def _given_values(self, index: int, given: Sequence[tuple[Term, ...]], entries: Ints, ordinal: Ints) -> Any:
+        """The values that a fold gets; None if it only counts. An attribute that an event does not have is NULL."""
+        terms = {term for each in given for term in each}
+        if terms <= {Const(True)}:
+            return None
+        attribute = self._given_attribute(index)
+        if attribute is None:
+            return pa.nulls(len(entries))
+        rows = self.row[entries]
+        if len(terms) == 1:
+            return self._shown(attribute).take(pa.array(rows))
+        there = np.zeros((len(given), max(map(len, given))), np.bool_)
+        for number, each in enumerate(given):
+            there[number, : len(each)] = [isinstance(term, Attr) for term in each]
+        return self._shown(attribute).take(pa.array(rows, mask=~there[self.action[entries], ordinal]))
 
 
 def _shown_first(mark: Mark) -> tuple[bool, list[str]]:

@@ -62,7 +62,7 @@ class Session:
         self.plan: Plan = plan_of(automaton, checked.schema, from_formula)
         self.window: Window = window_of(checked.query.within, checked.schema)
         self.alphabet = Alphabet(self.plan.tests, checked.schema)
-        self.machine: Machine = (TableMachine if self.plan.is_table else RegisterMachine)(self.plan, self.alphabet)
+        self.machine: Machine = _machine(self.plan, self.alphabet)
         self._presenter = Presenter(checked, self.plan, self.machine.actions)
         self.store = Store(self._presenter.columns, checked.schema)
         partition_by = [key.name for key in checked.query.partition_by]
@@ -103,13 +103,13 @@ class Session:
         if self._finished:
             raise UsageError("this session is finished; open another one")
         table = self._conform(to_arrow(data) if not _is_empty_list(data) else self._no_rows())
-        at = 0
-        for batch in table.to_batches(max_chunksize=ROWS_AT_ONCE):
-            size = batch.num_rows
-            if size:
-                known = np.arange(self.events + 1, self.events + size + 1) if numbers is None else numbers[at : at + size]
-                yield from self._read(batch, known)
-            at += size
+        if numbers is None:
+            numbers = np.arange(self.events + 1, self.events + table.num_rows + 1)
+        for at in range(0, table.num_rows, ROWS_AT_ONCE):
+            rows = table.slice(at, ROWS_AT_ONCE).combine_chunks()
+            arrays = [_one_array(column) for column in rows.columns]
+            batch = pa.RecordBatch.from_arrays(arrays, schema=rows.schema)
+            yield from self._read(batch, numbers[at : at + rows.num_rows])
 
     def _read(self, batch: pa.RecordBatch, numbers: Ints) -> Iterator[Page]:
         size = batch.num_rows
@@ -197,13 +197,23 @@ class Session:
             try:
                 columns[name] = column if same else column.cast(kind)
             except pa.ArrowException as error:
-                raise SchemaError(f"the column `{name}` is {column.type} in this batch, but {kind} in the stream: {error}") from None
+                raise SchemaError(
+                    f"the column `{name}` is {column.type} in this batch, but {kind} in the stream: {error}"
+                ) from None
         if columns:
             return pa.table(columns)
         return table.select([])
 
     def _no_rows(self) -> pa.Table:
         return pa.table({name: pa.array([], self._stream.columns[name].arrow) for name in self._columns})
+
+
+def _one_array(column: pa.ChunkedArray) -> Any:
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+
+
+def _machine(plan: Plan, alphabet: Alphabet) -> Machine:
+    return TableMachine(plan, alphabet) if plan.is_table else RegisterMachine(plan, alphabet)
 
 
 def _is_empty_list(data: object) -> bool:

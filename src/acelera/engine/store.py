@@ -43,9 +43,7 @@ class Store:
         rows = pa.RecordBatch.from_arrays(arrays, schema=self.batch_schema) if arrays else frame.batch.select([])
         self.put(rows, frame.positions, places)
 
-    def put(
-        self, rows: pa.RecordBatch, positions: npt.NDArray[np.int64], places: npt.NDArray[np.int64]
-    ) -> None:
+    def put(self, rows: pa.RecordBatch, positions: npt.NDArray[np.int64], places: npt.NDArray[np.int64]) -> None:
         """Rows as they are stored."""
         self._batches.append(rows)
         self._positions.append(positions)
