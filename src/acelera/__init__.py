@@ -17,6 +17,7 @@ from acelera.errors import (
     QueryError,
     QuerySyntaxError,
     SchemaError,
+    SnapshotError,
     UsageError,
 )
 from acelera.language.aggregates import aggregate
@@ -39,6 +40,7 @@ __all__ = [
     "QueryError",
     "QuerySyntaxError",
     "SchemaError",
+    "SnapshotError",
     "UsageError",
     "V",
     "aggregate",

@@ -40,6 +40,10 @@ class UsageError(AceleraError):
     """An argument or an option that makes no sense."""
 
 
+class SnapshotError(UsageError):
+    """A snapshot that cannot be made, or one that cannot be resumed: damaged, or of another version or query."""
+
+
 class SchemaError(AceleraError):
     """A schema, or the shape of a table, that cannot be used."""
 

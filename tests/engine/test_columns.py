@@ -301,11 +301,18 @@ def test_an_overflow_is_found_by_value_and_only_then(evaluated: list[ast.Express
     assert len(evaluated) == 2
 
 
+def test_large_integers_are_rounded_as_python_does(evaluated: list[ast.Expression]) -> None:
+    assert mask_of("l = 9007199254740992.0", l=pa.array([2**53 + 1, 2**53 + 2, 2**53 - 1])) == [True, False, False]
+    assert mask_of("l = f", l=pa.array([2**63 - 1, 2**53 + 3]), f=pa.array([2.0**63, 2.0**53 + 2])) == [True, False]
+    assert not evaluated
+
+
 def test_letters_that_arrow_would_change_otherwise(evaluated: list[ast.Expression]) -> None:
     assert mask_of("upper(s) = 'SS'", s=pa.array(["ss", None, ""])) == [True, False, False]
     assert not evaluated
     assert mask_of("upper(s) = 'SS'", s=pa.array(["ss", "ß"])) == [True, True]
-    assert len(evaluated) == 2
+    assert mask_of("lower(s) = 'ας'", s=pa.array(["ΑΣ", "ας"])) == [True, True]
+    assert len(evaluated) == 4
 
 
 def test_equal_rows_are_evaluated_once(evaluated: list[ast.Expression]) -> None:

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from acelera.engine import kernels
 from acelera.engine.arena import Arena, Slots
@@ -19,7 +20,6 @@ from acelera.engine.frames import Frame
 from acelera.engine.letters import Alphabet
 from acelera.engine.plan import Action, Plan
 from acelera.engine.program import Program
-from acelera.language.events import Value
 
 Ints = npt.NDArray[Any]
 
@@ -55,7 +55,6 @@ class Machine(Protocol):
 
     arena: Arena
     actions: list[Action]
-    stored: list[tuple[Value, ...]]
 
     def read(self, events: Events, keys: int) -> Iterator[None]:
         """Read events of so many keys; yields when the hits must be listed."""
@@ -66,6 +65,9 @@ class Machine(Protocol):
     def partial(self, key: int) -> list[tuple[int, str]]:
         """The partial matches of a key: nodes, and where each stands, in words."""
 
+    def stored_values(self, action: int, place: int, at: Ints, kind: pa.DataType) -> Any:
+        """What an action has stored in a place, for some of its stored values; an aggregate that failed is an error."""
+
 
 class TableMachine:
     """Sets of states and letters, looked up in tables: constant work for each event."""
@@ -74,7 +76,6 @@ class TableMachine:
         self.arena, self.slots = Arena(), Slots()
         self.program = Program(plan, alphabet)
         self.actions = self.program.actions
-        self.stored: list[tuple[Value, ...]] = []
         self._scratch = np.zeros(16, np.int64), np.zeros(16, np.int32)
 
     def read(self, events: Events, keys: int) -> Iterator[None]:
@@ -138,6 +139,10 @@ class TableMachine:
     def collect(self, floor: int) -> None:
         """Forget what can no longer match."""
         self.arena.collect(self.slots, floor)
+
+    def stored_values(self, action: int, place: int, at: Ints, kind: pa.DataType) -> Any:
+        """Nothing is ever stored."""
+        raise AssertionError("a table stores no values")
 
     def partial(self, key: int) -> list[tuple[int, str]]:
         """The partial matches of a key."""

@@ -11,240 +11,326 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
 
-from acelera.automata.terms import Environment, Term, holds
 from acelera.engine import kernels
-from acelera.engine.arena import Arena, Slots
+from acelera.engine import opcodes as op
+from acelera.engine import register_kernels as registers
+from acelera.engine.arena import Arena, Slots, grown
+from acelera.engine.frames import Frame, attribute_type
+from acelera.engine.instructions import Code
 from acelera.engine.letters import Alphabet
 from acelera.engine.machines import Events
-from acelera.engine.plan import NO_ACTION, Action, Edge, Plan, stored_fields
-from acelera.language.events import Event, Value
+from acelera.engine.plan import NO_ACTION, Action, Edge, Plan
+from acelera.errors import AggregateError, DataError
+from acelera.language.aggregates import OVERFLOW
+from acelera.language.types import Kind
 
-Configuration = tuple[int, tuple[tuple[str, Value], ...]]
-Configurations = frozenset[Configuration]
-
-NOT_BEGUN = -1
-
-
-class _Automaton:
-    """The edges of a plan by state and letter."""
-
-    def __init__(self, plan: Plan, alphabet: Alphabet) -> None:
-        self.plan, self._alphabet = plan, alphabet
-        self._outgoing: dict[int, list[Edge]] = {}
-        for edge in plan.edges:
-            self._outgoing.setdefault(edge.source, []).append(edge)
-        self._edges: dict[tuple[int, int], list[Edge]] = {}
-
-    def goes_on(self, state: int) -> bool:
-        """Whether anything can follow."""
-        return state in self._outgoing
-
-    def edges(self, state: int, letter: int) -> list[Edge]:
-        """The edges that a letter permits."""
-        key = (state, letter)
-        if key not in self._edges:
-            holding = self._alphabet.holding[letter]
-            self._edges[key] = [edge for edge in self._outgoing.get(state, ()) if edge.tests <= holding]
-        return self._edges[key]
-
-    def only_waits(self, state: int, letter: int) -> bool:
-        """Whether an event with this letter changes nothing in a state."""
-        edges = self.edges(state, letter)
-        return len(edges) == 1 and edges[0].idle
+Ints = npt.NDArray[Any]
 
 
-def _after(edge: Edge, registers: dict[str, Value], event: Event, latest: tuple[int, ...]) -> Environment | None:
-    """Registers as they are after an edge, or None if its conditions do not hold."""
-    fresh: dict[str, Value] = {}
-    if edge.assign:
-        assigning = Environment(event, registers, latest, fresh)
-        for name, term in edge.assign:
-            fresh[name] = term.value(assigning)
-    after = Environment(event, fresh, latest)
-    return after if all(holds(term, after) for term in edge.conditions) else None
+class Strings:
+    """Strings as numbers, in order of first appearance, with their ranks in the order of strings."""
+
+    def __init__(self, known: Sequence[str]) -> None:
+        self.listed = list(known)
+        self._number = {text: number for number, text in enumerate(known)}
+        self._ranks = np.empty(0, np.int64)
+
+    def numbers(self, column: Any) -> Ints:
+        """The numbers of a column's values; 0 for NULL."""
+        if not pa.types.is_dictionary(column.type):
+            column = column.dictionary_encode()
+        known = [self.number(text) for text in column.dictionary.to_pylist()]
+        codes = np.array([*known, 0], np.int64)
+        indices = column.indices.cast(pa.int32()).fill_null(len(known)) if column.null_count else column.indices
+        return np.asarray(codes[indices.to_numpy()])
+
+    def number(self, text: str | None) -> int:
+        """The number of a string."""
+        number = self._number.setdefault(text or "", len(self.listed))
+        if number == len(self.listed):
+            self.listed.append(text or "")
+        return number
+
+    @property
+    def ranks(self) -> Ints:
+        """For each number where its string stands in the order of all."""
+        if len(self._ranks) < max(len(self.listed), 1):
+            self._ranks = np.zeros(max(len(self.listed), 1), np.int64)
+            self._ranks[sorted(range(len(self.listed)), key=self.listed.__getitem__)] = np.arange(len(self.listed))
+        return self._ranks
 
 
-def _configuration(edge: Edge, after: Environment) -> Configuration:
-    return edge.target, tuple(sorted(after.registers.items()))
+class _Tables:
+    """Interned rows: configurations, sets of them, stored values."""
 
+    def __init__(self, width: int, stored_width: int, initial: int) -> None:
+        self.counts = np.array([1, 1, 1, 0], np.int64)
+        self.configurations = np.zeros((1 << 9, width), np.int64)
+        self.configurations[0, 0] = initial
+        self.set_at = np.zeros((1 << 9) + 1, np.int64)
+        self.set_at[1] = 1
+        self.members = np.zeros(1 << 11, np.int64)
+        self.stored = np.zeros((1 << 9, stored_width), np.int64)
+        self.target_stamp, self.target_node = np.zeros(1 << 9, np.int64), np.zeros(1 << 9, np.int32)
+        self.build()
 
-class _Guard:
-    """What UNLESS forbids: for each configuration the newest start, and the newest start of all matches so far."""
+    def build(self) -> None:
+        """The tables by which rows are found again; each has twice as many places as there can be rows."""
+        configurations, sets, _, stored = self.counts.tolist()
+        self.configuration_table = np.full(2 * len(self.configurations), -1, np.int32)
+        self.set_table = np.full(2 * (len(self.set_at) - 1), -1, np.int32)
+        self.stored_table = np.full(2 * len(self.stored), -1, np.int32)
+        registers.intern_again(self.configurations, configurations, self.configuration_table)
+        registers.intern_sets_again(self.set_at, self.members, sets, self.set_table)
+        registers.intern_again(self.stored, stored, self.stored_table)
 
-    def __init__(self, automaton: _Automaton) -> None:
-        self._automaton = automaton
-        self.starts: dict[Configuration, tuple[int, int]] = {}  # position and tick
-        self.newest = 0
+    def enlarge(self) -> None:
+        """Room for twice as much."""
+        self.configurations = grown(self.configurations, 2 * len(self.configurations))
+        sets = 2 * (len(self.set_at) - 1)
+        self.set_at, self.members = grown(self.set_at, sets + 1), grown(self.members, 2 * len(self.members))
+        self.stored = grown(self.stored, 2 * len(self.stored))
+        self.target_stamp, self.target_node = grown(self.target_stamp, sets), grown(self.target_node, sets)
+        self.build()
 
-    def read(self, letter: int, event: Event, tick: int, floor: int, latest: tuple[int, ...]) -> int:
-        plan = self._automaton.plan
-        begun = (event.position, tick)
-        reached: dict[Configuration, tuple[int, int]] = {}
-        for (state, registers), start in ((((plan.initial, ()), begun)), *self.starts.items()):
-            if start[1] < floor:
-                continue
-            for edge in self._automaton.edges(state, letter):
-                after = _after(edge, dict(registers), event, latest)
-                if after is None:
-                    continue
-                if edge.target in plan.finals:
-                    self.newest = max(self.newest, start[0])
-                if self._automaton.goes_on(edge.target):
-                    configuration = _configuration(edge, after)
-                    reached[configuration] = max(start, reached.get(configuration, start))
-        self.starts = reached
-        return self.newest
+    @property
+    def crowded(self) -> bool:
+        """Whether more than a quarter is taken."""
+        room = (len(self.configurations), len(self.set_at) - 1, len(self.members), len(self.stored))
+        return bool((4 * self.counts > np.array(room)).any())
 
-
-class _Runs:
-    """The runs of one key."""
-
-    def __init__(self, guards: Sequence[_Automaton]) -> None:
-        self.nodes: dict[Configurations, int] = {}
-        self.guards = [_Guard(each) for each in guards]
-        self.floor = int(kernels.FAR_PAST)
+    def keep(self, sets: Ints, stored: Ints) -> tuple[Ints, Ints]:
+        """Only these sets and stored values; where they went."""
+        sizes = (self.set_at[1:] - self.set_at[:-1])[sets]
+        places = np.repeat(self.set_at[sets] - np.cumsum(sizes) + sizes, sizes) + np.arange(sizes.sum())
+        used, members = np.unique(self.members[places], return_inverse=True)
+        self.configurations[: len(used)] = self.configurations[used]
+        self.members[: len(members)] = members
+        self.set_at[1 : len(sets) + 1] = np.cumsum(sizes)
+        self.stored[: len(stored)] = self.stored[stored]
+        moved_sets, moved_stored = np.zeros(len(self.set_at), np.int64), np.zeros(len(self.stored), np.int64)
+        moved_sets[sets], moved_stored[stored] = np.arange(len(sets)), np.arange(len(stored))
+        self.counts[:] = len(used), len(sets), len(members), len(stored)
+        self.target_stamp[:] = 0
+        self.build()
+        return moved_sets, moved_stored
 
 
 class RegisterMachine:
-    """Configurations that are compared by value; work for each event grows with the number of configurations."""
+    """Configurations in tables; work for each event grows with the number of configurations in the window."""
 
-    def __init__(self, plan: Plan, alphabet: Alphabet) -> None:
-        self.plan, self.arena = plan, Arena()
-        self._automaton = _Automaton(plan, alphabet)
-        self._guards = [_Automaton(guard, alphabet) for guard in plan.guards]
+    def __init__(self, plan: Plan, alphabet: Alphabet, code: Code) -> None:
+        self.plan, self.code, self._alphabet = plan, code, alphabet
+        self.arena, self.slots = Arena(), Slots()
         self.actions: list[Action] = list(dict.fromkeys(e.action for e in plan.edges if e.action != NO_ACTION))
-        self._number = {action: index for index, action in enumerate(self.actions)}
-        self._stored_terms = {action: _terms(stored_fields(action, plan)) for action in (*self.actions, NO_ACTION)}
-        self.stored: list[tuple[Value, ...]] = []
-        self.runs: list[_Runs] = []
-        self._begin: Configurations = frozenset({(plan.initial, ())})
-        self._limit = 1 << 15
+        self.strings = Strings(code.texts)
+        self.tables = _Tables(code.width, code.stored_width, plan.initial)
+        self._outgoing: dict[int, list[int]] = {}
+        for index, edge in enumerate(plan.edges):
+            self._outgoing.setdefault(edge.source, []).append(index)
+        self._lay_out_edges(plan.edges)
+        self._from, self._count = np.full((plan.states, 8), -1, np.int32), np.zeros((plan.states, 8), np.int32)
+        self._waits = np.zeros((plan.states, 8), np.bool_)
+        self._list: list[int] = []
+        self._edge_list = np.zeros(1, np.int32)
+        self._pairs = np.zeros((64, 3), np.int64)
+
+    def _lay_out_edges(self, edges: Sequence[Edge]) -> None:
+        number = {action: index for index, action in enumerate(self.actions)} | {NO_ACTION: kernels.NOTHING}
+        self._target = np.array([edge.target for edge in edges] or [0], np.int32)
+        self._action = np.array([number[edge.action] for edge in edges] or [0], np.int32)
+        ranges = zip(self.code.assign, self.code.marked, strict=True)
+        self._code = np.array([(begin, middle, end) for (begin, middle), (_, end) in ranges] or [(0, 0, 0)], np.int32)
+        states = range(self.plan.states)
+        self._goes_on = np.array([state in self._outgoing for state in states], np.bool_)
+        self._is_final = np.array([state in self.plan.finals for state in states], np.bool_)
+        self._stores = np.array([len(self.code.stored[action]) for action in self.actions] or [0], np.int32)
+
+    # --- reading --------------------------------------------------------------------------------------------------
 
     def read(self, events: Events, keys: int) -> Iterator[None]:
         """Read events; see Machine."""
-        while len(self.runs) < keys:
-            self.runs.append(_Runs(self._guards))
-        letters, ticks, floors = events.letters.tolist(), events.ticks.tolist(), events.floors.tolist()
-        keys_read, rows, within = events.keys.tolist(), events.rows.tolist(), events.within.tolist()
-        for index, letter in enumerate(letters):
-            runs = self.runs[keys_read[index]]
-            runs.floor = floors[index]
-            if self._nothing_happens(runs, letter):
-                continue
-            event = events.frame.event(within[index])
-            self._step(runs, letter, event, rows[index], ticks[index])
-            if self.arena.size > self._limit:
+        counters, slots = self.arena.counters, self.slots
+        self._make_room()
+        slots.make_room(keys)
+        inputs = self._inputs(events)
+        positions = events.frame.positions[events.within]
+        counters[kernels.NEXT_EVENT] = 0
+        seen = -1
+        while True:
+            reason = self._advance(events, positions, *inputs)
+            if reason == kernels.DONE:
+                break
+            if reason == registers.FAILED:
+                raise AggregateError(OVERFLOW.message)
+            if reason == kernels.TABLE:
+                self._fill(int(counters[kernels.ASKED_STATE]), int(counters[kernels.ASKED_LETTER]))
+            elif reason == kernels.SLOTS:
+                slots.widen()
+            elif reason == registers.PAIRS:
+                self._pairs = grown(self._pairs, 2 * len(self._pairs))
+            elif reason == kernels.HITS and not counters[kernels.HIT_COUNT]:
+                self.arena.make_room_for_hits()
+            else:
                 yield
-                self.collect(int(kernels.FAR_PAST))
-                self._limit = max(1 << 15, 2 * self.arena.size)
+                if reason == kernels.NODES:
+                    at = int(counters[kernels.NEXT_EVENT])
+                    if at == seen:  # one event needs more than there is
+                        self.arena.enlarge()
+                        self.tables.enlarge()
+                    else:
+                        self.collect(int(kernels.FAR_PAST))
+                    seen = at
         yield
 
-    def _nothing_happens(self, runs: _Runs, letter: int) -> bool:
-        if self._guards or self._automaton.edges(self.plan.initial, letter):
-            return False
-        waits = self._automaton.only_waits
-        return all(waits(state, letter) for configurations in runs.nodes for state, _ in configurations)
+    def _advance(self, events: Events, positions: Ints, inputs: Ints, input_tags: Ints) -> int:
+        tables, slots = self.tables, self.slots
+        return registers.advance_registers(
+            events.letters,
+            events.keys,
+            events.rows,
+            events.ticks,
+            events.floors,
+            positions,
+            inputs,
+            input_tags,
+            self._from,
+            self._count,
+            self._edge_list,
+            self._waits,
+            self._target,
+            self._action,
+            self._code,
+            self._goes_on,
+            self._is_final,
+            self._stores,
+            self.code.code,
+            self.code.constants,
+            self.code.constant_tags,
+            self.strings.ranks,
+            tables.configurations,
+            tables.configuration_table,
+            tables.set_at,
+            tables.members,
+            tables.set_table,
+            tables.stored,
+            tables.stored_table,
+            tables.counts,
+            slots.state,
+            slots.node,
+            slots.count,
+            slots.floor,
+            *self.arena.nodes,
+            tables.target_stamp,
+            tables.target_node,
+            np.empty(slots.state.shape[1], np.int32),
+            *self.arena.hits,
+            self._pairs,
+            self.arena.counters,
+        )
 
-    def _step(self, runs: _Runs, letter: int, event: Event, row: int, tick: int) -> None:
-        latest: tuple[int, ...] = ()
-        for guard in runs.guards:
-            latest = (*latest, guard.read(letter, event, tick, runs.floor, latest))
-        reached: dict[Configurations, int] = {}
-        for configurations, held in [(self._begin, NOT_BEGUN), *runs.nodes.items()]:
-            if held != NOT_BEGUN and self.arena.newest[held] < runs.floor:
-                continue
-            groups = self._moved(configurations, letter, event, latest)
-            node = self.arena.add(kernels.BOTTOM, -1, row, tick) if held == NOT_BEGUN and groups else held
-            for action, stored, targets in groups:
-                following = self._marked(node, action, stored, row)
-                if any(state in self.plan.finals for state, _ in targets):
-                    self.arena.hit(following, row, runs.floor)
-                going_on = frozenset(each for each in targets if self._automaton.goes_on(each[0]))
-                if going_on:
-                    other = reached.get(going_on)
-                    reached[going_on] = following if other is None else self.arena.union(other, following)
-        runs.nodes = reached
+    def _make_room(self) -> None:
+        """For all letters that have occurred."""
+        letters, width = len(self._alphabet.holding), self._from.shape[1]
+        if letters > width:
+            more = (self.plan.states, max(letters, 2 * width) - width)
+            self._from = np.concatenate((self._from, np.full(more, -1, np.int32)), axis=1)
+            self._count = np.concatenate((self._count, np.zeros(more, np.int32)), axis=1)
+            self._waits = np.concatenate((self._waits, np.zeros(more, np.bool_)), axis=1)
 
-    def _moved(
-        self, configurations: Configurations, letter: int, event: Event, latest: tuple[int, ...]
-    ) -> list[tuple[Action, tuple[Value, ...], set[Configuration]]]:
-        """Where the configurations go, apart by what they mark."""
-        groups: dict[Any, tuple[Action, tuple[Value, ...], set[Configuration]]] = {}
-        for state, registers in configurations:
-            for edge in self._automaton.edges(state, letter):
-                after = _after(edge, dict(registers), event, latest)
-                if after is None:
-                    continue
-                stored = tuple(term.value(after) for term in self._stored_terms[edge.action])
-                sign = _signature(edge.action, after) if self.plan.by_value else (edge.action, stored)
-                if sign not in groups:
-                    groups[sign] = (edge.action, stored, set())
-                groups[sign][2].add(_configuration(edge, after))
-        return list(groups.values())
+    def _fill(self, state: int, letter: int) -> None:
+        """Find the edges that a letter permits in a state."""
+        holding, edges = self._alphabet.holding[letter], self.plan.edges
+        found = [index for index in self._outgoing.get(state, ()) if edges[index].tests <= holding]
+        self._from[state, letter], self._count[state, letter] = len(self._list), len(found)
+        self._waits[state, letter] = len(found) == 1 and edges[found[0]].idle
+        self._list += found
+        self._edge_list = np.array(self._list or [0], np.int32)
 
-    def _marked(self, node: int, action: Action, stored: tuple[Value, ...], row: int) -> int:
-        if action == NO_ACTION:
-            return node
-        number, newest = self._number[action], int(self.arena.newest[node])
-        node = self.arena.add(number, node, row, newest)
-        if stored:
-            self.stored.append(stored)
-            node = self.arena.add(len(self.actions) + number, node, len(self.stored) - 1, newest)
-        return node
+    def _inputs(self, events: Events) -> tuple[Ints, Ints]:
+        """The attributes that instructions read, as numbers and tags."""
+        shape = (max(len(self.code.inputs), 1), len(events))
+        values, tags = np.zeros(shape, np.int64), np.zeros(shape, np.int8)
+        for index, name in enumerate(self.code.inputs):
+            column = events.frame[name]
+            missing = column.is_null().to_numpy(zero_copy_only=False)
+            values[index] = self._numbers(name, events.frame)[events.within]
+            tags[index] = np.where(missing[events.within], op.NULL, op.VALUE)
+        return values, tags
+
+    def _numbers(self, name: str, frame: Frame) -> Ints:
+        column, kind = frame[name], attribute_type(name, frame.schema)
+        if kind.kind is Kind.STRING:
+            return self.strings.numbers(column)
+        if pa.types.is_dictionary(column.type):
+            column = column.dictionary_decode()
+        if kind.kind is Kind.FLOAT:
+            floats = np.array(pc.fill_null(column.cast(pa.float64()), 0.0).to_numpy(zero_copy_only=False))
+            floats += 0.0
+            floats[np.isnan(floats)] = np.nan
+            return floats.view(np.int64)
+        try:
+            if kind.kind in (Kind.TIMESTAMP, Kind.DURATION):
+                column = column.cast(_time_type(kind.arrow, self.code.unit)).cast(pa.int64())
+            elif kind.kind is Kind.DATE:
+                column = column.cast(pa.date32()).cast(pa.int32())
+            return np.asarray(pc.fill_null(column.cast(pa.int64()), 0).to_numpy(zero_copy_only=False))
+        except pa.ArrowException as error:
+            raise DataError(f"the column `{name}` of type {kind} cannot be read: {error}") from None
+
+    # --- results --------------------------------------------------------------------------------------------------
+
+    def stored_values(self, action: int, place: int, at: Ints, kind: pa.DataType) -> Any:
+        """What an action has stored in a place, for some of its stored values."""
+        rows = self.tables.stored[at]
+        tags, values = rows[:, 1 + 2 * place], rows[:, 2 + 2 * place]
+        if (tags == op.FAILED).any():
+            raise AggregateError(OVERFLOW.message)
+        missing = tags != op.VALUE
+        match self.code.stored[self.actions[action]][place]:
+            case Kind.FLOAT:
+                return pa.array(np.ascontiguousarray(values).view(np.float64), mask=missing).cast(kind)
+            case Kind.STRING:
+                texts = pa.array(self.strings.listed or [""], pa.string())
+                return texts.take(pa.array(values, mask=missing)).cast(kind)
+            case Kind.TIMESTAMP | Kind.DURATION:
+                return pa.array(values, mask=missing).cast(_time_type(kind, self.code.unit)).cast(kind)
+            case Kind.DATE:
+                return pa.array(values.astype(np.int32), mask=missing).cast(pa.date32()).cast(kind)
+            case Kind.BOOL:
+                return pa.array(values.astype(np.bool_), mask=missing).cast(kind)
+        return pa.array(values, mask=missing).cast(kind)
 
     # --- memory ---------------------------------------------------------------------------------------------------
 
     def collect(self, floor: int) -> None:
         """Forget what can no longer match."""
-        newest = self.arena.newest
-        for runs in self.runs:
-            oldest = max(runs.floor, floor)
-            runs.nodes = {each: node for each, node in runs.nodes.items() if newest[node] >= oldest}
-        slots = self._slots()
-        self.arena.collect(slots, floor)
-        for key, runs in enumerate(self.runs):
-            runs.nodes = dict(zip(runs.nodes, slots.node[key, : len(runs.nodes)].tolist(), strict=True))
-        self._forget_stored()
-
-    def _slots(self) -> Slots:
-        width = max((len(runs.nodes) for runs in self.runs), default=0)
-        nodes = np.zeros((len(self.runs), max(width, 1)), np.int32)
-        for key, runs in enumerate(self.runs):
-            nodes[key, : len(runs.nodes)] = list(runs.nodes.values())
-        counts = np.array([len(runs.nodes) for runs in self.runs], np.int32)
-        floors = np.array([runs.floor for runs in self.runs], np.int64)
-        return Slots(np.zeros_like(nodes), nodes, counts, floors)
-
-    def _forget_stored(self) -> None:
-        storing = np.flatnonzero(self.arena.mark[: self.arena.size] >= len(self.actions))
-        used, moved = np.unique(self.arena.two[storing], return_inverse=True)
-        self.stored = [self.stored[index] for index in used.tolist()]
-        self.arena.two[storing] = moved
+        slots, arena = self.slots, self.arena
+        arena.collect(slots, floor)
+        held = np.arange(slots.state.shape[1]) < slots.count[:, None]
+        storing = np.flatnonzero(arena.mark[: arena.size] >= len(self.actions))
+        sets = np.unique(np.append(slots.state[held], 0))
+        moved_sets, moved_stored = self.tables.keep(sets, np.unique(arena.two[storing]))
+        slots.state[held] = moved_sets[slots.state[held]]
+        arena.two[storing] = moved_stored[arena.two[storing]]
+        if self.tables.crowded:
+            self.tables.enlarge()
 
     def partial(self, key: int) -> list[tuple[int, str]]:
         """The partial matches of a key."""
-        if key >= len(self.runs):
+        if key >= len(self.slots.count):
             return []
-        return [(node, _in_words(configurations)) for configurations, node in self.runs[key].nodes.items()]
+        held = []
+        for s in range(self.slots.count[key]):
+            begin, end = self.tables.set_at[self.slots.state[key, s] : self.slots.state[key, s] + 2]
+            states = np.unique(self.tables.configurations[self.tables.members[begin:end], 0])
+            held.append((int(self.slots.node[key, s]), ", ".join(f"q{state}" for state in states)))
+        return held
 
 
-def _terms(fields: Sequence[tuple[Any, str]]) -> tuple[Term, ...]:
-    return tuple(dict(mark.fields)[name] for mark, name in fields)
-
-
-def _signature(action: Action, after: Environment) -> Any:
-    """What an action marks, by value: equal for actions that put equal events into all variables."""
-    bags = []
-    for variable, bag in action.marks:
-        marked = [None if mark.fields is None else mark.event(after).without_origin() for mark in bag]
-        bags.append((variable, tuple(sorted(marked, key=repr)) if len(marked) > 1 else tuple(marked)))
-    return tuple(bags), action.folds
-
-
-def _in_words(configurations: Configurations) -> str:
-    shown = []
-    for state, registers in sorted(configurations, key=repr):
-        values = ", ".join(f"{name} = {value}" for name, value in registers)
-        shown.append(f"q{state}" + (f" ({values})" if values else ""))
-    return " or ".join(shown)
+def _time_type(kind: pa.DataType, unit: str) -> pa.DataType:
+    return pa.duration(unit) if pa.types.is_duration(kind) else pa.timestamp(unit, kind.tz)

@@ -15,15 +15,13 @@ from acelera.automata.terms import Attr, Const, Finish, Reg, Term
 from acelera.engine.arena import Listed
 from acelera.engine.folds import fold
 from acelera.engine.frames import Frame, attribute_type, column_of
-from acelera.engine.plan import Action, FoldStep, Plan, stored_fields
+from acelera.engine.machines import Machine
+from acelera.engine.plan import FoldStep, Plan, stored_fields
 from acelera.engine.store import output_column
-from acelera.errors import AggregateError
 from acelera.language import ast
-from acelera.language.aggregates import Failure, find_aggregate
+from acelera.language.aggregates import find_aggregate
 from acelera.language.checker import Checked, Column, PartitionKey, struct_fields
-from acelera.language.events import Value
 from acelera.language.types import INT, NULL, Kind, Type
-from acelera.tables import leaves
 
 Ints = npt.NDArray[Any]
 
@@ -43,9 +41,10 @@ class Held:
 class Presenter:
     """Builds result batches for a query whose matches carry the actions of a plan."""
 
-    def __init__(self, checked: Checked, plan: Plan, actions: Sequence[Action]) -> None:
+    def __init__(self, checked: Checked, plan: Plan, machine: Machine) -> None:
         assert checked.schema is not None
-        self.checked, self.schema, self.plan, self.actions = checked, checked.schema, plan, actions
+        self.checked, self.schema, self.plan, self.machine = checked, checked.schema, plan, machine
+        self.actions = actions = machine.actions
         self.marks: list[Mark] = list(
             dict.fromkeys(mark for action in actions for _, bag in action.marks for mark in bag)
         )
@@ -72,9 +71,9 @@ class Presenter:
         kept = {name for name in shown if name is not None}
         return [name for name in self.schema.columns if name in kept]
 
-    def present(self, listed: Listed, rows: Frame, stored: Sequence[tuple[Value, ...]]) -> pa.RecordBatch:
+    def present(self, listed: Listed, rows: Frame) -> pa.RecordBatch:
         """The result rows of some matches."""
-        page = _Page(self, listed, rows, stored)
+        page = _Page(self, listed, rows)
         page.refuse_failures()
         arrays = [page.column(column) for column in self.checked.columns]
         if not arrays:
@@ -85,8 +84,8 @@ class Presenter:
 class _Page:
     """Some matches on their way to become columns."""
 
-    def __init__(self, presenter: Presenter, listed: Listed, rows: Frame, stored: Sequence[tuple[Value, ...]]) -> None:
-        self.presenter, self.listed, self.rows, self.stored = presenter, listed, rows, stored
+    def __init__(self, presenter: Presenter, listed: Listed, rows: Frame) -> None:
+        self.presenter, self.listed, self.rows = presenter, listed, rows
         self.schema, self.plan = presenter.schema, presenter.plan
         sizes = np.diff(listed.offsets)
         matches = np.repeat(np.arange(len(listed)), sizes)
@@ -190,9 +189,7 @@ class _Page:
             place = np.flatnonzero(which == index)
             places.append(place)
             pieces.append(self._from(source, name, held.entry[place], held.item[place], kind))
-        back = np.empty(len(which), np.int64)
-        back[np.concatenate(places)] = np.arange(len(which))
-        return pa.concat_arrays(pieces).take(pa.array(back))
+        return _put_back(pieces, places, kind)
 
     def _source(self, mark: Mark, name: str) -> tuple[int, int]:
         """Where an attribute of a mark's event comes from."""
@@ -215,7 +212,7 @@ class _Page:
         if where == FOLD:
             return self._cast(self._fold(index).take(pa.array(self._closed_before(index)[entries])), kind)
         if where == STORED:
-            return leaves(self._stored_values(name, entries, items), kind, name)
+            return self._stored(name, entries, items, kind)
         return pa.nulls(len(entries), kind)
 
     def _shown(self, name: str) -> Any:
@@ -234,22 +231,37 @@ class _Page:
         for index, each in enumerate(self.plan.folds):
             if _may_fail(each.function, self._given_type(index)):
                 self._fold(index)
-        if self.stored_at is not None:
-            storing = np.array([bool(fields) for fields in self.presenter.stored])
-            for at in self.stored_at[storing[self.action]].tolist():
-                for value in self.stored[at]:
-                    if isinstance(value, Failure):
-                        raise AggregateError(value.message)
+        for action, fields in enumerate(self.presenter.stored):
+            entries = np.flatnonzero(self.action == action) if fields else ()
+            for place in range(len(fields) if len(entries) else 0):
+                self._stored_values(action, place, np.asarray(entries), None)
 
-    def _stored_values(self, name: str, entries: Ints, items: Ints) -> list[Value]:
+    def _stored(self, name: str, entries: Ints, items: Ints, kind: pa.DataType) -> Any:
+        """A stored attribute of made events: apart by action, since each stores its own."""
+        pieces, places = [], []
+        for action in np.unique(self.action[entries]).tolist():
+            fields = self.presenter.stored[action]
+            for item in np.unique(items).tolist():
+                place = np.flatnonzero((self.action[entries] == action) & (items == item))
+                field = (self.presenter.marks[item], name)
+                if len(place):
+                    places.append(place)
+                    pieces.append(self._stored_values(action, fields.index(field), entries[place], kind))
+        return _put_back(pieces, places, kind)
+
+    def _stored_values(self, action: int, place: int, entries: Ints, kind: pa.DataType | None) -> Any:
         assert self.stored_at is not None
-        places = [{mark_name: place for place, mark_name in enumerate(fields)} for fields in self.presenter.stored]
-        values = []
-        for action, at, item in zip(
-            self.action[entries].tolist(), self.stored_at[entries].tolist(), items.tolist(), strict=True
-        ):
-            values.append(self.stored[at][places[action][(self.presenter.marks[item], name)]])
-        return values
+        known = kind if kind is not None else self._field_type(*self.presenter.stored[action][place])
+        return self.presenter.machine.stored_values(action, place, self.stored_at[entries], known)
+
+    def _field_type(self, mark: Mark, name: str) -> pa.DataType:
+        """The type of an attribute of made events, from a variable that can hold them."""
+        for action in self.presenter.actions:
+            for variable, bag in action.marks:
+                held = self.presenter.checked.variables.get(variable)
+                if mark in bag and held is not None and name in held.attributes:
+                    return held.attributes[name].arrow
+        return pa.null()
 
     def _steps(self, index: int) -> list[FoldStep | None]:
         """What each action does to a fold."""
@@ -316,6 +328,16 @@ class _Page:
         for number, each in enumerate(given):
             there[number, : len(each)] = [isinstance(term, Attr) for term in each]
         return self._shown(attribute).take(pa.array(rows, mask=~there[self.action[entries], ordinal]))
+
+
+def _put_back(pieces: Sequence[Any], places: Sequence[Ints], kind: pa.DataType) -> Any:
+    """One array of several, each with the places that its values belong to."""
+    if len(pieces) <= 1:
+        return pieces[0] if pieces else pa.nulls(0, kind)
+    together = np.concatenate(places)
+    back = np.empty(len(together), np.int64)
+    back[together] = np.arange(len(together))
+    return pa.concat_arrays(pieces).take(pa.array(back))
 
 
 def _shown_first(mark: Mark) -> tuple[bool, list[str]]:

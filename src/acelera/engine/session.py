@@ -13,8 +13,10 @@ import pyarrow as pa
 from acelera.automata.model import Acea
 from acelera.automata.terms import Attr, subterms
 from acelera.engine import kernels
+from acelera.engine.by_value import ValueMachine
 from acelera.engine.compiled import announce
 from acelera.engine.frames import Frame, column_of
+from acelera.engine.instructions import compile_plan
 from acelera.engine.keys import Keys
 from acelera.engine.letters import Alphabet
 from acelera.engine.machines import Events, Machine, TableMachine
@@ -26,6 +28,7 @@ from acelera.engine.store import Store
 from acelera.engine.window import Window, window_of
 from acelera.errors import SchemaError, UsageError, did_you_mean
 from acelera.language.checker import Checked
+from acelera.language.schema import Schema
 from acelera.tables import to_arrow
 
 Ints = npt.NDArray[Any]
@@ -62,8 +65,8 @@ class Session:
         self.plan: Plan = plan_of(automaton, checked.schema, from_formula)
         self.window: Window = window_of(checked.query.within, checked.schema)
         self.alphabet = Alphabet(self.plan.tests, checked.schema)
-        self.machine: Machine = _machine(self.plan, self.alphabet)
-        self._presenter = Presenter(checked, self.plan, self.machine.actions)
+        self.machine: Machine = _machine(self.plan, self.alphabet, checked.schema)
+        self._presenter = Presenter(checked, self.plan, self.machine)
         self.store = Store(self._presenter.columns, checked.schema)
         partition_by = [key.name for key in checked.query.partition_by]
         self.partitions = Keys(partition_by)
@@ -160,7 +163,7 @@ class Session:
             self.matches += len(listed)
             places = self.store.places
             ends, starts = places[listed.end_row], places[listed.start_row]
-            yield Page(self._presenter.present(listed, rows, self.machine.stored), ends, starts)
+            yield Page(self._presenter.present(listed, rows), ends, starts)
 
     def compact(self) -> None:
         """Forget nodes and rows that no match can use any more."""
@@ -212,8 +215,12 @@ def _one_array(column: pa.ChunkedArray) -> Any:
     return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
-def _machine(plan: Plan, alphabet: Alphabet) -> Machine:
-    return TableMachine(plan, alphabet) if plan.is_table else RegisterMachine(plan, alphabet)
+def _machine(plan: Plan, alphabet: Alphabet, schema: Schema) -> Machine:
+    """The quickest machine that can run a plan."""
+    if plan.is_table:
+        return TableMachine(plan, alphabet)
+    code = compile_plan(plan, schema)
+    return ValueMachine(plan, alphabet) if code is None else RegisterMachine(plan, alphabet, code)
 
 
 def _is_empty_list(data: object) -> bool:

@@ -18,6 +18,7 @@ from acelera.errors import UsageError
 from acelera.language.types import BOOL, FLOAT, INT, NUMBERS, ORDERED, Kind, Type, parse_type, scale_of
 
 INT64 = range(-(2**63), 2**63)
+"""What fits; only a plain int is found in a range at once, a subclass is searched for."""
 EXACT = Context(prec=100)
 """Decimal arithmetic that never rounds what fits into a column."""
 
@@ -119,7 +120,7 @@ _PYTHON = {
 def _overflows(value: Any) -> bool:
     if isinstance(value, Decimal):
         return len(value.as_tuple().digits) > 38
-    return isinstance(value, int) and not isinstance(value, bool) and value not in INT64
+    return isinstance(value, int) and not isinstance(value, bool) and int(value) not in INT64
 
 
 _registry: dict[str, Aggregate] = {}
@@ -258,7 +259,7 @@ def _larger(one: Any, two: Any) -> Any:
 
 def _average(state: tuple[Any, int]) -> Any:
     total, count = state
-    if isinstance(total, int) and total not in INT64:
+    if isinstance(total, int) and int(total) not in INT64:
         return OVERFLOW
     return float(total) / count if count else None
 

@@ -1,0 +1,587 @@
+"""Terms as instructions of a small stack machine, which the register kernel carries out.
+
+A value is a 64-bit number with a tag. What the number means is known beforehand: an integer (also a boolean, a date, a
+time in the plan's unit), the bits of a float, or the number of a string. A register is a tag and one to three numbers.
+Terms that the machine has no instruction for are not run here: `compile_plan` returns None, and another machine takes
+over.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from acelera.automata.terms import (
+    UNSET,
+    Attr,
+    Compared,
+    Const,
+    Finish,
+    Fresh,
+    Identical,
+    Identity,
+    Known,
+    Later,
+    Position,
+    Reg,
+    Sql,
+    Step,
+    Summary,
+    Term,
+    subterms,
+)
+from acelera.engine import opcodes as op
+from acelera.engine.frames import attribute_type
+from acelera.engine.plan import Action, Edge, Plan, stored_fields
+from acelera.language import ast
+from acelera.language.aggregates import find_aggregate
+from acelera.language.evaluation import evaluate
+from acelera.language.schema import Schema
+from acelera.language.types import Kind, Type
+
+Ints = npt.NDArray[Any]
+
+
+class Form(enum.Enum):
+    """What a number stands for."""
+
+    INT = "integer"
+    FLOAT = "float"
+    STRING = "string"
+
+
+class UnsupportedError(Exception):
+    """There is no instruction for this."""
+
+
+_FORMS = {
+    Kind.INT: Form.INT,
+    Kind.BOOL: Form.INT,
+    Kind.FLOAT: Form.FLOAT,
+    Kind.STRING: Form.STRING,
+    Kind.TIMESTAMP: Form.INT,
+    Kind.DATE: Form.INT,
+    Kind.DURATION: Form.INT,
+}
+_TIMES = (Kind.TIMESTAMP, Kind.DURATION)
+_UNITS = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1_000, "ns": 1}
+
+_COMPARISONS = {"=": op.EQ, "<>": op.NE, "<": op.LT, "<=": op.LE, ">": op.GT, ">=": op.GE}
+_SELECTING = ("min", "max", "first", "last")
+_WIDTHS = {"avg": 2, "range": 2, "first": 2, "last": 2, "variance": 3, "stddev": 3}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A register: where its tag stands in a configuration, how many numbers follow, and what they are."""
+
+    at: int
+    width: int
+    kind: Kind
+    function: str | None = None
+    given: Kind = Kind.INT
+
+
+@dataclass(frozen=True)
+class Code:
+    """The instructions of all edges of a plan, and the tables that they refer to.
+
+    `assign` and `marked` are ranges of instructions for each edge: the first computes the registers and tells whether
+    the conditions hold, the second leaves the values that the action stores. `inputs` are the attributes that are read.
+    """
+
+    code: Ints
+    assign: list[tuple[int, int]]
+    marked: list[tuple[int, int]]
+    constants: Ints
+    constant_tags: Ints
+    texts: list[str]
+    inputs: list[str]
+    unit: str
+    width: int
+    stored: dict[Action, tuple[Kind, ...]]
+    stored_width: int
+    string_cells: list[int]  # where strings stand in a configuration
+
+
+def compile_plan(plan: Plan, schema: Schema) -> Code | None:
+    """The instructions of a plan; None if some term has none."""
+    if plan.guards or plan.by_value:
+        return None
+    try:
+        return _Compiler(plan, schema).compiled()
+    except UnsupportedError:
+        return None
+
+
+@dataclass
+class _Compiler:
+    plan: Plan
+    schema: Schema
+    code: list[tuple[int, int, int, int]] = field(default_factory=list)
+    constants: list[tuple[int, int]] = field(default_factory=list)
+    texts: dict[str, int] = field(default_factory=dict)
+    inputs: dict[str, int] = field(default_factory=dict)
+    cells: dict[str, Cell] = field(default_factory=dict)
+    kinds: dict[str, Type] = field(default_factory=dict)
+    after: bool = False  # whether registers are read as they are after the assignment
+
+    def compiled(self) -> Code:
+        self.unit = _finest_unit(self.plan, self.schema)
+        self._lay_out()
+        assign, marked = [], []
+        stored: dict[Action, tuple[Kind, ...]] = {}
+        for edge in self.plan.edges:
+            begin = len(self.code)
+            self._assign(edge)
+            middle = len(self.code)
+            fields = stored_fields(edge.action, self.plan)
+            kinds = tuple(self.push(dict(mark.fields or ())[name]) for mark, name in fields)
+            if stored.setdefault(edge.action, kinds) != kinds:
+                raise UnsupportedError
+            assign.append((begin, middle))
+            marked.append((middle, len(self.code)))
+        values = np.array([value for value, _ in self.constants] or [0], np.int64)
+        tags = np.array([tag for _, tag in self.constants] or [0], np.int64)
+        width = 1 + sum(1 + cell.width for cell in self.cells.values())
+        deepest = 1 + 2 * max((len(kinds) for kinds in stored.values()), default=0)
+        code = np.array(self.code or [(0, 0, 0, 0)], np.int64)
+        strings = [cell.at + cell.width for cell in self.cells.values() if cell.kind is Kind.STRING]
+        return Code(
+            code,
+            assign,
+            marked,
+            values,
+            tags,
+            list(self.texts),
+            list(self.inputs),
+            self.unit,
+            width,
+            stored,
+            deepest,
+            strings,
+        )
+
+    # --- registers ------------------------------------------------------------------------------------------------
+
+    def _lay_out(self) -> None:
+        """Find out what each register holds."""
+        assigned: dict[str, list[Term]] = {}
+        for edge in self.plan.edges:
+            for name, term in edge.assign:
+                assigned.setdefault(name, []).append(term)
+        at = 1  # the state comes first
+        for name in _in_order_of_need(assigned):
+            cell = self._cell(name, assigned[name], at)
+            self.cells[name] = cell
+            at += 1 + cell.width
+
+    def _cell(self, name: str, terms: Sequence[Term], at: int) -> Cell:
+        functions = {part.function for term in terms for part in _chain(term) if isinstance(part, Step | Identity)}
+        if functions:
+            function = functions.pop()
+            if functions:
+                raise UnsupportedError
+            given = {self.kind_of(part.given) for term in terms for part in _chain(term) if isinstance(part, Step)}
+            given -= {Kind.NULL}
+            if len(given) > 1:
+                raise UnsupportedError
+            kind = given.pop() if given else Kind.INT
+            found = find_aggregate(function)
+            if found is None or found.user_defined or kind not in _FORMS:
+                raise UnsupportedError
+            if kind is Kind.STRING and function not in ("min", "max", "first", "last", "count"):
+                raise UnsupportedError
+            return Cell(at, _WIDTHS.get(function, 1), _result_kind(function, kind), function, kind)
+        kinds = {self.kind_of(term, name) for term in terms} - {Kind.NULL}
+        if len(kinds) > 1 or not kinds <= set(_FORMS):
+            raise UnsupportedError
+        return Cell(at, 1, kinds.pop() if kinds else Kind.INT)
+
+    def kind_of(self, term: Term, itself: str | None = None) -> Kind:
+        """The kind of a term's value; NULL if it has none. A register may be kept as it is."""
+        match term:
+            case Const(constant):
+                if constant is None or constant is UNSET:
+                    return Kind.NULL
+                known = {bool: Kind.BOOL, int: Kind.INT, float: Kind.FLOAT, str: Kind.STRING}
+                if type(constant) not in known:
+                    raise UnsupportedError
+                return known[type(constant)]
+            case Attr(name):
+                return attribute_type(name, self.schema).kind
+            case Position():
+                return Kind.INT
+            case Reg(name) | Fresh(name):
+                if name == itself:
+                    return Kind.NULL
+                if name not in self.cells:
+                    raise UnsupportedError
+                return self.cells[name].kind
+            case Finish(_, Reg(name) | Fresh(name)):
+                if name not in self.cells:
+                    raise UnsupportedError
+                return self.cells[name].kind
+            case Summary(_, state, given):
+                kinds = {self.kind_of(each, itself) for each in (state, *given)} - {Kind.NULL}
+                if len(kinds) > 1:
+                    raise UnsupportedError
+                return kinds.pop() if kinds else Kind.NULL
+            case Sql(expression, leaves):
+                bound = dict(leaves)
+                return _Expression(self, lambda node: bound[(node.variable, node.name)]).kind_of(expression)
+        raise UnsupportedError
+
+    def _assign(self, edge: Edge) -> None:
+        self.after = False
+        for name, term in edge.assign:
+            self._set(self.cells[name], name, term)
+        self.after = True
+        for condition in edge.conditions:
+            self.push(condition)
+            self.emit(op.REQUIRE)
+
+    def _set(self, cell: Cell, name: str, term: Term) -> None:
+        """Compute a register as it is after the assignment."""
+        if cell.function is not None:
+            self._fold(cell, name, term)
+        elif term == Reg(name):
+            self.emit(op.KEEP, cell.at, cell.width)
+        elif isinstance(term, Summary):
+            self._begin_summary(cell, name, term.state)
+            kinds = {"max": op.LARGEST, "min": op.SMALLEST, "common": op.COMMON}
+            for given in term.given:
+                self._push_as(given, cell.kind)
+                self.emit(kinds[term.kind], cell.at, _flavour(cell.kind))
+        elif term == Const(UNSET):
+            self.emit(op.CLEAR, cell.at, cell.width)
+        else:
+            self._push_as(term, cell.kind)
+            self.emit(op.STORE, cell.at)
+
+    def _begin_summary(self, cell: Cell, name: str, state: Term) -> None:
+        if state == Const(UNSET):
+            self.emit(op.CLEAR, cell.at, cell.width)
+        elif state == Reg(name):
+            self.emit(op.KEEP, cell.at, cell.width)
+        else:
+            raise UnsupportedError
+
+    def _fold(self, cell: Cell, name: str, term: Term) -> None:
+        steps = list(_chain(term))
+        match steps.pop():
+            case Identity():
+                self.emit(op.IDENTITY, cell.at, _aggregate_code(cell))
+            case Reg(other) if other == name:
+                self.emit(op.KEEP, cell.at, cell.width)
+            case _:
+                raise UnsupportedError
+        for step in reversed(steps):
+            assert isinstance(step, Step)
+            self._push_as(step.given, cell.given)
+            self.emit(op.FOLD, cell.at, _aggregate_code(cell), int(step.ignore_nulls))
+
+    # --- values ---------------------------------------------------------------------------------------------------
+
+    def emit(self, code: int, a: int = 0, b: int = 0, c: int = 0) -> None:
+        self.code.append((code, a, b, c))
+
+    def _push_as(self, term: Term, kind: Kind) -> None:
+        found = self.push(term)
+        if found is not kind and found is not Kind.NULL:
+            raise UnsupportedError
+
+    def push(self, term: Term) -> Kind:
+        """Leave a term's value on the stack."""
+        match term:
+            case Const(constant):
+                return self.constant(constant)
+            case Attr(name):
+                return self._input(name)
+            case Position():
+                self.emit(op.POSITION)
+                return Kind.INT
+            case Reg(name):
+                return self._register(name, self.after)
+            case Fresh(name):
+                return self._register(name, True)
+            case Finish(_, Reg(name) | Fresh(name)):
+                cell = self._known(name)
+                self.emit(op.FINISH, cell.at, _aggregate_code(cell))
+                return cell.kind
+            case Known(Reg(name)):
+                self.emit(op.KNOWN, self._known(name).at)
+                return Kind.BOOL
+            case Compared(operator, left, right):
+                one, two = self.push(left), self.push(right)
+                if one is not two and Kind.NULL not in (one, two):
+                    raise UnsupportedError
+                self.emit(op.COMPARE_IF_SET, _COMPARISONS[operator], _flavour(two if one is Kind.NULL else one))
+                return Kind.BOOL
+            case Later(left, right):
+                self.push(left)
+                self.push(right)
+                self.emit(op.COMPARE, op.GT, op.INTEGERS)
+                return Kind.BOOL
+            case Identical(left, right):
+                one, two = self.push(left), self.push(right)
+                if one is not two and Kind.NULL not in (one, two):
+                    raise UnsupportedError
+                self.emit(op.IDENTICAL)
+                return Kind.BOOL
+            case Sql(expression, leaves):
+                bound = dict(leaves)
+                return _Expression(self, lambda node: bound[(node.variable, node.name)]).push(expression)
+        raise UnsupportedError
+
+    def constant(self, value: Any, kind: Kind | None = None) -> Kind:
+        """Push a constant."""
+        if value is None or value is UNSET:
+            self._constant(0, op.NULL if value is None else op.UNSET)
+            return Kind.NULL
+        if isinstance(value, str):
+            self._constant(self.texts.setdefault(value, len(self.texts)), op.VALUE)
+            return Kind.STRING
+        if isinstance(value, float):
+            self._constant(int(np.float64(value).view(np.int64)), op.VALUE)
+            return Kind.FLOAT
+        if not isinstance(value, int) or not -(2**63) <= value < 2**63:
+            raise UnsupportedError
+        self._constant(int(value), op.VALUE)
+        return kind or (Kind.BOOL if isinstance(value, bool) else Kind.INT)
+
+    def _constant(self, value: int, tag: int) -> None:
+        self.constants.append((value, tag))
+        self.emit(op.CONSTANT, len(self.constants) - 1)
+
+    def _input(self, name: str) -> Kind:
+        kind = attribute_type(name, self.schema).kind
+        if kind is Kind.NULL:
+            return self.constant(None)
+        if kind not in _FORMS:
+            raise UnsupportedError
+        self.emit(op.INPUT, self.inputs.setdefault(name, len(self.inputs)))
+        return kind
+
+    def _known(self, name: str) -> Cell:
+        if name not in self.cells or (not self.after and self.cells[name].function is None):
+            raise UnsupportedError
+        return self.cells[name]
+
+    def _register(self, name: str, after: bool) -> Kind:
+        cell = self.cells[name]
+        if cell.function is not None:
+            raise UnsupportedError
+        self.emit(op.NEW if after else op.OLD, cell.at)
+        return cell.kind
+
+
+class _Expression:
+    """An SQL expression over terms."""
+
+    def __init__(self, compiler: _Compiler, bound: Callable[[ast.Attribute], Term]) -> None:
+        self.compiler, self.bound = compiler, bound
+
+    def kind_of(self, expression: ast.Expression) -> Kind:
+        """Its kind, found by compiling it and throwing the code away."""
+        size, constants = len(self.compiler.code), len(self.compiler.constants)
+        kind = self.push(expression)
+        del self.compiler.code[size:], self.compiler.constants[constants:]
+        return kind
+
+    def push(self, expression: ast.Expression) -> Kind:
+        """Leave its value on the stack. Expressions that reach here are small, so recursion is safe."""
+        if sum(1 for _ in ast.walk(expression)) > 200:
+            raise UnsupportedError
+        return self._push(expression)
+
+    def _push(self, node: ast.Expression) -> Kind:
+        compiler = self.compiler
+        match node:
+            case ast.Literal(value):
+                return compiler.constant(value)
+            case ast.Timestamp() | ast.Interval():
+                moment = evaluate(node, _no_attributes)
+                factor = _UNITS[compiler.unit]
+                if moment is None or moment % factor:
+                    raise UnsupportedError
+                kind = Kind.TIMESTAMP if isinstance(node, ast.Timestamp) else Kind.DURATION
+                return compiler.constant(int(moment) // factor, kind)
+            case ast.Date():
+                return compiler.constant(evaluate(node, _no_attributes), Kind.DATE)
+            case ast.Attribute():
+                return compiler.push(self.bound(node))
+            case ast.Unary("NOT", operand):
+                self._push(operand)
+                compiler.emit(op.NOT)
+                return Kind.BOOL
+            case ast.Unary(_, operand):
+                kind = self._push(operand)
+                compiler.emit(op.NEGATE, _flavour(kind))
+                return kind
+            case ast.Binary(("AND" | "OR") as operator, left, right):
+                self._push(left)
+                self._push(right)
+                compiler.emit(op.AND if operator == "AND" else op.OR)
+                return Kind.BOOL
+            case ast.Binary(operator, left, right) if operator in _COMPARISONS:
+                self._compare(operator, left, right)
+                return Kind.BOOL
+            case ast.Binary(operator, left, right):
+                return self._arithmetic(operator, left, right)
+            case ast.IsNull(operand, negated):
+                self._push(operand)
+                compiler.emit(op.IS_NULL, int(negated))
+                return Kind.BOOL
+            case ast.Between(operand, low, high, negated):
+                self._compare(">=", operand, low)
+                self._compare("<=", operand, high)
+                compiler.emit(op.AND)
+                if negated:
+                    compiler.emit(op.NOT)
+                return Kind.BOOL
+            case ast.In(operand, items, negated):
+                for index, item in enumerate(items):
+                    self._compare("=", operand, item)
+                    if index:
+                        compiler.emit(op.OR)
+                if negated:
+                    compiler.emit(op.NOT)
+                return Kind.BOOL
+            case ast.Call(function, arguments):
+                return self._call(function, arguments)
+        raise UnsupportedError
+
+    def _pair(self, left: ast.Expression, right: ast.Expression) -> tuple[Kind, Kind]:
+        """Both values; integers become floats if they meet one."""
+        one = self._push(left)
+        two = self._push(right)
+        if one is Kind.INT and two is Kind.FLOAT:
+            self.compiler.emit(op.FLOAT_BELOW)
+            return Kind.FLOAT, Kind.FLOAT
+        if one is Kind.FLOAT and two is Kind.INT:
+            self.compiler.emit(op.TO_FLOAT)
+            return Kind.FLOAT, Kind.FLOAT
+        return one, two
+
+    def _compare(self, operator: str, left: ast.Expression, right: ast.Expression) -> None:
+        one, two = self._pair(left, right)
+        kind = two if one is Kind.NULL else one
+        if one is not two and Kind.NULL not in (one, two):
+            raise UnsupportedError
+        self.compiler.emit(op.COMPARE, _COMPARISONS[operator], _flavour(kind))
+
+    def _arithmetic(self, operator: str, left: ast.Expression, right: ast.Expression) -> Kind:
+        codes = {"+": op.ADD, "-": op.SUBTRACT, "*": op.MULTIPLY, "%": op.REMAINDER}
+        one, two = self._pair(left, right)
+        if {one, two} <= {Kind.INT, Kind.NULL} or {one, two} <= {Kind.FLOAT, Kind.NULL}:
+            kind = two if one is Kind.NULL else one
+            if operator == "/":
+                if kind is not Kind.FLOAT:
+                    self.compiler.emit(op.TO_FLOAT)
+                    self.compiler.emit(op.FLOAT_BELOW)
+                self.compiler.emit(op.DIVIDE)
+                return Kind.FLOAT
+            if operator in codes:
+                self.compiler.emit(codes[operator], _flavour(kind))
+                return kind
+        times = {
+            ("-", Kind.TIMESTAMP, Kind.TIMESTAMP): Kind.DURATION,
+            ("+", Kind.TIMESTAMP, Kind.DURATION): Kind.TIMESTAMP,
+            ("-", Kind.TIMESTAMP, Kind.DURATION): Kind.TIMESTAMP,
+            ("+", Kind.DURATION, Kind.TIMESTAMP): Kind.TIMESTAMP,
+            ("+", Kind.DURATION, Kind.DURATION): Kind.DURATION,
+            ("-", Kind.DURATION, Kind.DURATION): Kind.DURATION,
+        }
+        if (operator, one, two) in times:
+            self.compiler.emit(codes[operator], op.TIMES)
+            return times[(operator, one, two)]
+        raise UnsupportedError
+
+    def _call(self, function: str, arguments: Sequence[ast.Expression]) -> Kind:
+        compiler = self.compiler
+        if function == "coalesce":
+            kinds = [self._push(argument) for argument in arguments]
+            if len(set(kinds) - {Kind.NULL}) > 1:
+                raise UnsupportedError
+            for _ in arguments[1:]:
+                compiler.emit(op.COALESCE)
+            return next((kind for kind in kinds if kind is not Kind.NULL), Kind.NULL)
+        kind = self._push(arguments[0])
+        if function == "abs" and kind in (Kind.INT, Kind.FLOAT, Kind.DURATION):
+            compiler.emit(op.ABSOLUTE, _flavour(kind))
+            return kind
+        if function == "sqrt" and kind in (Kind.INT, Kind.FLOAT):
+            if kind is Kind.INT:
+                compiler.emit(op.TO_FLOAT)
+            compiler.emit(op.SQUARE_ROOT)
+            return Kind.FLOAT
+        raise UnsupportedError
+
+
+# --- small things -------------------------------------------------------------------------------------------------
+
+
+def _no_attributes(node: ast.Attribute) -> Any:
+    raise AssertionError(f"a constant has no attribute {node.name}")
+
+
+def _flavour(kind: Kind) -> int:
+    """Which numbers an instruction works on."""
+    form = _FORMS.get(kind, Form.INT)
+    if kind in _TIMES:
+        return op.TIMES
+    return {Form.INT: op.INTEGERS, Form.FLOAT: op.FLOATS, Form.STRING: op.STRINGS}[form]
+
+
+def _aggregate_code(cell: Cell) -> int:
+    """The number of an aggregate function over a kind of values."""
+    assert cell.function is not None
+    return op.AGGREGATES.index(cell.function) * op.FLAVOURS + _flavour(cell.given)
+
+
+def _result_kind(function: str, given: Kind) -> Kind:
+    if function == "count":
+        return Kind.INT
+    if function in ("avg", "variance", "stddev"):
+        return Kind.FLOAT
+    if function == "range" and given is Kind.TIMESTAMP:
+        return Kind.DURATION
+    return given
+
+
+def _chain(term: Term) -> Sequence[Term]:
+    """A chain of aggregation steps, from the last to what it begins with."""
+    found = [term]
+    while isinstance(found[-1], Step):
+        found.append(found[-1].state)
+    return found
+
+
+def _in_order_of_need(assigned: dict[str, list[Term]]) -> list[str]:
+    """The registers, each after those that its assignments read."""
+    order: dict[str, None] = {}
+    names = list(assigned)
+    for _ in names:
+        for name in names:
+            read = {part.name for term in assigned[name] for part in _reads(term)} - {name}
+            if name not in order and read <= set(order):
+                order[name] = None
+    if len(order) < len(names):
+        raise UnsupportedError
+    return list(order)
+
+
+def _reads(term: Term) -> list[Reg | Fresh]:
+    return [part for part in subterms(term) if isinstance(part, Reg | Fresh)]
+
+
+def _finest_unit(plan: Plan, schema: Schema) -> str:
+    """One unit for all times, so that they can be compared as integers."""
+    units = [kind.arrow.unit for kind in schema.columns.values() if kind.kind in _TIMES]
+    return min(units, key=lambda unit: _UNITS[unit], default="ns")

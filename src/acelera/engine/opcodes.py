@@ -1,0 +1,66 @@
+"""The instructions of the register machine, as numbers."""
+
+from __future__ import annotations
+
+# What a value's tag says of it.
+VALUE, NULL, UNSET, FAILED = range(4)
+
+# What kind of numbers an instruction works on. Times are integers whose overflow is a failure rather than NULL.
+INTEGERS, FLOATS, STRINGS, TIMES, FLAVOURS = range(5)
+
+# Comparisons.
+EQ, NE, LT, LE, GT, GE = range(6)
+
+(
+    CONSTANT,
+    INPUT,
+    POSITION,
+    OLD,
+    NEW,
+    STORE,
+    KEEP,
+    CLEAR,
+    IDENTITY,
+    FOLD,
+    FINISH,
+    LARGEST,
+    SMALLEST,
+    COMMON,
+    KNOWN,
+    COMPARE,
+    COMPARE_IF_SET,
+    IDENTICAL,
+    AND,
+    OR,
+    NOT,
+    IS_NULL,
+    NEGATE,
+    ADD,
+    SUBTRACT,
+    MULTIPLY,
+    REMAINDER,
+    DIVIDE,
+    TO_FLOAT,
+    FLOAT_BELOW,
+    ABSOLUTE,
+    SQUARE_ROOT,
+    COALESCE,
+    REQUIRE,
+) = range(34)
+
+AGGREGATES = (
+    "count",
+    "sum",
+    "min",
+    "max",
+    "avg",
+    "range",
+    "product",
+    "variance",
+    "stddev",
+    "bool_and",
+    "bool_or",
+    "first",
+    "last",
+)
+(COUNT, SUM, MIN, MAX, AVG, RANGE, PRODUCT, VARIANCE, STDDEV, BOOL_AND, BOOL_OR, FIRST, LAST) = range(13)

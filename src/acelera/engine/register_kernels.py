@@ -1,0 +1,763 @@
+"""Runs with registers: the loop over events, and the small stack machine that computes registers and conditions.
+
+A configuration is a row of numbers: the state, then for each register its tag and its values. Rows are interned, so
+equal configurations have one number; so are the sets of configurations that the same marks lead to, and the values
+that actions store.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from acelera.engine import opcodes as op
+from acelera.engine.compiled import compiled
+from acelera.engine.kernels import (
+    ASKED_LETTER,
+    ASKED_STATE,
+    BOTTOM,
+    DONE,
+    HIT_COUNT,
+    HITS,
+    NEXT_EVENT,
+    NODE_COUNT,
+    NODES,
+    NOTHING,
+    SLOTS,
+    STAMP,
+    TABLE,
+    UNION,
+    Array,
+)
+
+FAILED, PAIRS = 100, 101
+"""Reasons to stop: an aggregate failed, and there are more configurations than room to sort them in."""
+
+# What is counted: configurations, sets of them, their members, stored values.
+CONFIGURATIONS, SETS, MEMBERS, STORED, TABLE_COUNTS = range(5)
+
+LOWEST, HIGHEST = np.iinfo(np.int64).min, np.iinfo(np.int64).max
+
+
+# --- interning ----------------------------------------------------------------------------------------------------
+
+
+@compiled
+def hash_row(row: Array, size: int) -> Array:
+    """A number that is the same for equal rows."""
+    mixed = np.uint64(1469598103934665603)
+    for index in range(size):
+        mixed ^= np.uint64(row[index])
+        mixed *= np.uint64(1099511628211)
+        mixed ^= mixed >> np.uint64(29)
+    return np.int64(mixed >> np.uint64(1))
+
+
+@compiled
+def intern_row(row: Array, size: int, rows: Array, table: Array, count: int) -> Array:
+    """The number of a row, which is `count` if it is new; it is then added."""
+    mask = len(table) - 1
+    at = hash_row(row, size) & mask
+    while table[at] >= 0:
+        known = table[at]
+        same = True
+        for index in range(size):
+            if rows[known, index] != row[index]:
+                same = False
+                break
+        if same:
+            return known
+        at = (at + 1) & mask
+    table[at] = count
+    for index in range(size):
+        rows[count, index] = row[index]
+    return count
+
+
+@compiled
+def intern_set(members: Array, size: int, set_at: Array, items: Array, table: Array, count: int) -> Array:
+    """The number of a set of configurations, given in order; `count` if it is new."""
+    mask = len(table) - 1
+    at = hash_row(members, size) & mask
+    while table[at] >= 0:
+        known = table[at]
+        begin = set_at[known]
+        same = set_at[known + 1] - begin == size
+        if same:
+            for index in range(size):
+                if items[begin + index] != members[index]:
+                    same = False
+                    break
+        if same:
+            return known
+        at = (at + 1) & mask
+    table[at] = count
+    begin = set_at[count]
+    for index in range(size):
+        items[begin + index] = members[index]
+    set_at[count + 1] = begin + size
+    return count
+
+
+@compiled
+def intern_again(rows: Array, count: int, table: Array) -> None:
+    """Fill the table of rows that are known to differ."""
+    mask = len(table) - 1
+    for number in range(count):
+        at = hash_row(rows[number], rows.shape[1]) & mask
+        while table[at] >= 0:
+            at = (at + 1) & mask
+        table[at] = number
+
+
+@compiled
+def intern_sets_again(set_at: Array, items: Array, count: int, table: Array) -> None:
+    """The same for sets."""
+    mask = len(table) - 1
+    for number in range(count):
+        members = items[set_at[number] : set_at[number + 1]]
+        at = hash_row(members, len(members)) & mask
+        while table[at] >= 0:
+            at = (at + 1) & mask
+        table[at] = number
+
+
+# --- the stack machine --------------------------------------------------------------------------------------------
+
+
+@compiled
+def adds_up(one: int, two: int) -> bool:
+    """Whether a sum fits into 64 bits."""
+    return not ((two > 0 and one > HIGHEST - two) or (two < 0 and one < LOWEST - two))
+
+
+@compiled
+def multiplies(one: int, two: int) -> bool:
+    """Whether a product fits into 64 bits."""
+    if one == 0 or two == 0:
+        return True
+    if (one == -1 and two == LOWEST) or (two == -1 and one == LOWEST):
+        return False
+    product = one * two
+    return product // two == one and product % two == 0
+
+
+@compiled
+def compared(operator: int, order: int) -> bool:
+    """Whether a comparison holds, given the sign of left - right."""
+    if operator == op.EQ:
+        return order == 0
+    if operator == op.NE:
+        return order != 0
+    if operator == op.LT:
+        return order < 0
+    if operator == op.LE:
+        return order <= 0
+    if operator == op.GT:
+        return order > 0
+    return order >= 0
+
+
+@compiled
+def clean(number: float) -> float:
+    """One NaN and one zero."""
+    return math.nan if number != number else number + 0.0
+
+
+@compiled
+def sign(flavour: int, values: Array, floats: Array, one: int, two: int, ranks: Array) -> int:
+    """The sign of left - right."""
+    if flavour == op.FLOATS:
+        return 0 if floats[one] == floats[two] else (-1 if floats[one] < floats[two] else 1)
+    left, right = values[one], values[two]
+    if flavour == op.STRINGS:
+        left, right = ranks[left], ranks[right]
+    return 0 if left == right else (-1 if left < right else 1)
+
+
+@compiled
+def fold_value(
+    aggregate: int, row: Array, floats: Array, at: int, value: int, number: float, position: int, ranks: Array
+) -> None:
+    """One more value for an aggregate, whose state stands in a row after its tag at `at`."""
+    function, flavour = aggregate // op.FLAVOURS, aggregate % op.FLAVOURS
+    first, empty = at + 1, row[at] == op.UNSET
+    real = flavour == op.FLOATS
+    if function == op.COUNT:
+        row[first] += 1
+    elif function == op.SUM or function == op.AVG:
+        if real:
+            floats[first] = clean(floats[first] + number)
+        elif adds_up(row[first], value):
+            row[first] += value
+        else:
+            row[at] = op.FAILED
+        if function == op.AVG:
+            row[first + 1] += 1
+    elif function == op.PRODUCT:
+        if real:
+            floats[first] = clean(floats[first] * number)
+        elif multiplies(row[first], value):
+            row[first] *= value
+        else:
+            row[at] = op.FAILED
+    elif function == op.MIN or function == op.MAX:
+        if empty:
+            row[at], row[first] = op.VALUE, value
+        elif real:
+            if number != number or floats[first] != floats[first]:
+                floats[first] = math.nan
+            elif (function == op.MIN) == (number < floats[first]) and number != floats[first]:
+                floats[first] = number
+        elif flavour == op.STRINGS:
+            if (function == op.MIN) == (ranks[value] < ranks[row[first]]) and value != row[first]:
+                row[first] = value
+        elif (function == op.MIN) == (value < row[first]) and value != row[first]:
+            row[first] = value
+    elif function == op.RANGE:
+        if empty:
+            row[at], row[first], row[first + 1] = op.VALUE, value, value
+        elif real:
+            if number != number or floats[first] != floats[first]:
+                floats[first], floats[first + 1] = math.nan, math.nan
+            else:
+                floats[first], floats[first + 1] = min(floats[first], number), max(floats[first + 1], number)
+        else:
+            row[first], row[first + 1] = min(row[first], value), max(row[first + 1], value)
+    elif function == op.VARIANCE or function == op.STDDEV:
+        given = number if real else float(value)
+        count = row[first] + 1
+        if row[first] == 0:
+            floats[first + 1], floats[first + 2] = clean(given), 0.0
+        else:
+            delta = given - floats[first + 1]
+            spread = floats[first + 2] + 0.0 + delta * delta * row[first] * 1 / count
+            floats[first + 1] = clean(floats[first + 1] + delta * 1 / count)
+            floats[first + 2] = clean(spread)
+        row[first] = count
+    elif function == op.BOOL_AND:
+        row[first] = 1 if row[first] != 0 and value != 0 else 0
+    elif function == op.BOOL_OR:
+        row[first] = 1 if row[first] != 0 or value != 0 else 0
+    else:
+        fold_by_position(function, flavour, row, floats, at, value, number, position, ranks)
+
+
+@compiled
+def fold_by_position(
+    function: int,
+    flavour: int,
+    row: Array,
+    floats: Array,
+    at: int,
+    value: int,
+    number: float,
+    position: int,
+    ranks: Array,
+) -> None:
+    """first and last: by position, and by value among those at one position."""
+    first = at + 1
+    earlier = position < row[first]
+    if position == row[first]:
+        if flavour == op.FLOATS:
+            earlier = number < floats[first + 1]
+        elif flavour == op.STRINGS:
+            earlier = ranks[value] < ranks[row[first + 1]]
+        else:
+            earlier = value < row[first + 1]
+    same = position == row[first] and value == row[first + 1]
+    if row[at] == op.UNSET or (not same and (function == op.FIRST) == earlier):
+        row[at], row[first], row[first + 1] = op.VALUE, position, value
+
+
+@compiled
+def finish(aggregate: int, row: Array, floats: Array, at: int, top: int, values: Array, reals: Array) -> Array:
+    """The value of an aggregate, left at the top of the stack; its tag."""
+    function, flavour = aggregate // op.FLAVOURS, aggregate % op.FLAVOURS
+    first, tag, real = at + 1, row[at], flavour == op.FLOATS
+    if tag == op.NULL or tag == op.FAILED:
+        return tag
+    if tag == op.UNSET:
+        return op.NULL
+    if function == op.AVG:
+        if row[first + 1] == 0:
+            return op.NULL
+        total = floats[first] if real else float(row[first])
+        reals[top] = clean(total / row[first + 1])
+    elif function == op.RANGE:
+        if real:
+            reals[top] = clean(floats[first + 1] - floats[first])
+        elif adds_up(row[first + 1], -row[first]) and row[first] != LOWEST:
+            values[top] = row[first + 1] - row[first]
+        else:
+            return op.FAILED
+    elif function == op.VARIANCE or function == op.STDDEV:
+        if row[first] < 2:
+            return op.NULL
+        variance = floats[first + 2] / (row[first] - 1)
+        reals[top] = clean(math.sqrt(variance) if function == op.STDDEV else variance)
+    elif function == op.FIRST or function == op.LAST:
+        values[top] = row[first + 1]
+    else:
+        values[top] = row[first]
+    return op.VALUE
+
+
+@compiled
+def carry_out(
+    code: Array,
+    begin: int,
+    end: int,
+    old: Array,
+    new: Array,
+    new_floats: Array,
+    inputs: Array,
+    input_tags: Array,
+    event: int,
+    position: int,
+    constants: Array,
+    constant_tags: Array,
+    ranks: Array,
+    values: Array,
+    reals: Array,
+    tags: Array,
+) -> int:
+    """Carry out instructions. 1 if all that is required holds, 0 if not, -1 if an aggregate failed and was looked at.
+
+    `values` and `reals` are the stack, as integers and as floats; what is left on it begins at 0.
+    """
+    top = 0  # where the next value goes
+    for at in range(begin, end):
+        what, a, b, c = code[at, 0], code[at, 1], code[at, 2], code[at, 3]
+        if what == op.INPUT:
+            values[top], tags[top] = inputs[a, event], input_tags[a, event]
+            top += 1
+        elif what == op.KEEP:
+            for index in range(a, a + b + 1):
+                new[index] = old[index]
+        elif what == op.NEW:
+            values[top], tags[top] = new[a + 1], new[a]
+            top += 1
+        elif what == op.OLD:
+            values[top], tags[top] = old[a + 1], old[a]
+            top += 1
+        elif what == op.STORE:
+            top -= 1
+            new[a], new[a + 1] = tags[top], values[top] if tags[top] == op.VALUE else 0
+        elif what == op.REQUIRE:
+            top -= 1
+            if tags[top] == op.FAILED:
+                return -1
+            if tags[top] != op.VALUE or values[top] == 0:
+                return 0
+        elif what == op.CONSTANT:
+            values[top], tags[top] = constants[a], constant_tags[a]
+            top += 1
+        elif what == op.POSITION:
+            values[top], tags[top] = position, op.VALUE
+            top += 1
+        elif what == op.CLEAR:
+            new[a] = op.UNSET
+            for index in range(a + 1, a + b + 1):
+                new[index] = 0
+        elif what == op.IDENTITY:
+            function = b // op.FLAVOURS
+            width = 3 if function in (op.VARIANCE, op.STDDEV) else 1
+            if function in (op.AVG, op.RANGE, op.FIRST, op.LAST):
+                width = 2
+            for index in range(a + 1, a + 1 + width):
+                new[index] = 0
+            new[a] = op.VALUE
+            if function in (op.MIN, op.MAX, op.RANGE, op.FIRST, op.LAST):
+                new[a] = op.UNSET
+            elif function == op.PRODUCT:
+                if b % op.FLAVOURS == op.FLOATS:
+                    new_floats[a + 1] = 1.0
+                else:
+                    new[a + 1] = 1
+            elif function == op.BOOL_AND:
+                new[a + 1] = 1
+        elif what == op.FOLD:
+            top -= 1
+            if new[a] == op.FAILED:
+                continue
+            if tags[top] == op.FAILED:
+                new[a] = op.FAILED
+            elif tags[top] == op.NULL:
+                if c == 0:
+                    new[a] = op.NULL
+            elif new[a] != op.NULL:
+                fold_value(b, new, new_floats, a, values[top], reals[top], position, ranks)
+        elif what == op.FINISH:
+            tags[top] = finish(b, new, new_floats, a, top, values, reals)
+            top += 1
+        elif what == op.LARGEST or what == op.SMALLEST or what == op.COMMON:
+            top -= 1
+            if new[a] == op.FAILED or tags[top] == op.FAILED:
+                new[a] = op.FAILED
+                continue
+            missing = tags[top] != op.VALUE or (b == op.FLOATS and reals[top] != reals[top])
+            if new[a] == op.NULL or missing:
+                new[a], new[a + 1] = op.NULL, 0
+                continue
+            values[top + 1] = new[a + 1]
+            order = sign(b, values, reals, top, top + 1, ranks) if new[a] != op.UNSET else 0
+            if new[a] == op.UNSET or (what == op.LARGEST and order > 0) or (what == op.SMALLEST and order < 0):
+                new[a], new[a + 1] = op.VALUE, values[top]
+            elif what == op.COMMON and order != 0:
+                new[a], new[a + 1] = op.NULL, 0
+        elif what == op.KNOWN:
+            values[top] = 0 if new[a] == op.NULL else 1
+            tags[top] = op.FAILED if new[a] == op.FAILED else op.VALUE
+            top += 1
+        elif what == op.COMPARE or what == op.COMPARE_IF_SET:
+            top -= 1
+            one, two = tags[top - 1], tags[top]
+            if what == op.COMPARE_IF_SET and (one == op.UNSET or two == op.UNSET):
+                values[top - 1], tags[top - 1] = 1, op.VALUE
+                continue
+            unknown = one != op.VALUE or two != op.VALUE
+            if not unknown and b == op.FLOATS:
+                unknown = reals[top - 1] != reals[top - 1] or reals[top] != reals[top]
+            if one == op.FAILED or two == op.FAILED:
+                tags[top - 1] = op.FAILED
+            elif unknown:
+                tags[top - 1] = op.NULL
+            else:
+                order = sign(b, values, reals, top - 1, top, ranks)
+                values[top - 1] = 1 if compared(a, order) else 0
+        elif what == op.IDENTICAL:
+            top -= 1
+            same = tags[top - 1] == tags[top] and (tags[top] != op.VALUE or values[top - 1] == values[top])
+            values[top - 1], tags[top - 1] = (1 if same else 0), op.VALUE
+        elif what == op.AND or what == op.OR:
+            top -= 1
+            one, two = tags[top - 1], tags[top]
+            deciding = 0 if what == op.AND else 1
+            if one == op.FAILED or two == op.FAILED:
+                tags[top - 1] = op.FAILED
+            elif (one == op.VALUE and values[top - 1] == deciding) or (two == op.VALUE and values[top] == deciding):
+                values[top - 1], tags[top - 1] = deciding, op.VALUE
+            elif one == op.NULL or two == op.NULL:
+                tags[top - 1] = op.NULL
+        elif what == op.NOT:
+            values[top - 1] = 1 if values[top - 1] == 0 else 0
+        elif what == op.IS_NULL:
+            if tags[top - 1] != op.FAILED:
+                values[top - 1] = 1 if (tags[top - 1] == op.NULL) != (a == 1) else 0
+                tags[top - 1] = op.VALUE
+        elif what == op.TO_FLOAT:
+            if tags[top - 1] == op.VALUE:
+                reals[top - 1] = float(values[top - 1])
+        elif what == op.FLOAT_BELOW:
+            if tags[top - 2] == op.VALUE:
+                reals[top - 2] = float(values[top - 2])
+        elif what == op.NEGATE or what == op.ABSOLUTE:
+            if tags[top - 1] == op.VALUE:
+                if a == op.FLOATS:
+                    if what == op.NEGATE or reals[top - 1] < 0:
+                        reals[top - 1] = clean(-reals[top - 1])
+                elif what == op.NEGATE or values[top - 1] < 0:
+                    if values[top - 1] == LOWEST:
+                        tags[top - 1] = op.FAILED if a == op.TIMES else op.NULL
+                    else:
+                        values[top - 1] = -values[top - 1]
+        elif what == op.SQUARE_ROOT:
+            if tags[top - 1] == op.VALUE:
+                if reals[top - 1] >= 0:
+                    reals[top - 1] = math.sqrt(reals[top - 1])
+                else:  # also NaN
+                    tags[top - 1] = op.NULL
+        elif what == op.COALESCE:
+            top -= 1
+            if tags[top - 1] == op.NULL:
+                values[top - 1], tags[top - 1] = values[top], tags[top]
+            elif tags[top] == op.FAILED:
+                tags[top - 1] = op.FAILED
+        else:
+            top -= 1
+            arithmetic(what, a, values, reals, tags, top)
+    return 1
+
+
+@compiled
+def arithmetic(what: int, flavour: int, values: Array, reals: Array, tags: Array, top: int) -> None:
+    """An operation on the two values at the top of the stack; the result takes the place of the lower one."""
+    low = top - 1
+    if tags[low] == op.FAILED or tags[top] == op.FAILED:
+        tags[low] = op.FAILED
+        return
+    if tags[low] != op.VALUE or tags[top] != op.VALUE:
+        tags[low] = op.NULL
+        return
+    if what == op.DIVIDE:
+        if reals[top] == 0:
+            tags[low] = op.NULL
+        else:
+            reals[low] = clean(reals[low] / reals[top])
+        return
+    if flavour == op.FLOATS:
+        if what == op.ADD:
+            reals[low] = clean(reals[low] + reals[top])
+        elif what == op.SUBTRACT:
+            reals[low] = clean(reals[low] - reals[top])
+        elif what == op.MULTIPLY:
+            reals[low] = clean(reals[low] * reals[top])
+        elif reals[top] == 0 or not math.isfinite(reals[low]):
+            tags[low] = op.NULL
+        else:
+            reals[low] = clean(np.fmod(reals[low], reals[top]))
+        return
+    one, two = values[low], values[top]
+    overflow = op.FAILED if flavour == op.TIMES else op.NULL
+    if what == op.REMAINDER:
+        if two == 0:
+            tags[low] = op.NULL
+        elif two == -1:
+            values[low] = 0
+        else:
+            rest = one % two
+            if rest != 0 and (rest < 0) != (one < 0):
+                rest -= two
+            values[low] = rest
+    elif what == op.MULTIPLY:
+        if multiplies(one, two):
+            values[low] = one * two
+        else:
+            tags[low] = overflow
+    elif what == op.ADD:
+        if adds_up(one, two):
+            values[low] = one + two
+        else:
+            tags[low] = overflow
+    elif (two != LOWEST and adds_up(one, -two)) or (two == LOWEST and one < 0):
+        values[low] = one - two
+    else:
+        tags[low] = overflow
+
+
+# --- events -------------------------------------------------------------------------------------------------------
+
+
+@compiled
+def advance_registers(
+    letters: Array,
+    keys: Array,
+    rows: Array,
+    ticks: Array,
+    floors: Array,
+    positions: Array,
+    inputs: Array,
+    input_tags: Array,
+    edge_from: Array,
+    edge_count: Array,
+    edge_list: Array,
+    only_waits: Array,
+    edge_target: Array,
+    edge_action: Array,
+    edge_code: Array,
+    goes_on: Array,
+    is_final: Array,
+    stores: Array,
+    code: Array,
+    constants: Array,
+    constant_tags: Array,
+    ranks: Array,
+    configurations: Array,
+    configuration_table: Array,
+    set_at: Array,
+    members: Array,
+    set_table: Array,
+    stored: Array,
+    stored_table: Array,
+    counts: Array,
+    slot_state: Array,
+    slot_node: Array,
+    slot_count: Array,
+    slot_floor: Array,
+    node_mark: Array,
+    node_one: Array,
+    node_two: Array,
+    node_newest: Array,
+    target_stamp: Array,
+    target_node: Array,
+    targets: Array,
+    hit_node: Array,
+    hit_row: Array,
+    hit_floor: Array,
+    pairs: Array,
+    counters: Array,
+) -> int:
+    """Read events, as `kernels.advance` does; slots hold sets of configurations rather than sets of states."""
+    width, stored_width = configurations.shape[1], stored.shape[1]
+    new = np.zeros(width, np.int64)
+    new_floats = new.view(np.float64)
+    values = np.zeros(256, np.int64)
+    reals = values.view(np.float64)
+    tags = np.zeros(256, np.int64)
+    sign_row = np.zeros(stored_width, np.int64)
+    group = np.zeros(len(pairs), np.int64)
+    nodes, hits, stamp = counters[NODE_COUNT], counters[HIT_COUNT], counters[STAMP]
+    slots, actions = slot_state.shape[1], len(stores)
+    reason = DONE
+    i = counters[NEXT_EVENT]
+    for i in range(counters[NEXT_EVENT], len(letters)):
+        letter, key = letters[i], keys[i]
+        held = slot_count[key]
+        slot_floor[key] = floors[i]
+        changes, amount = False, 0
+        for s in range(-1, held):
+            numbered = slot_state[key, s] if s >= 0 else 0
+            for m in range(set_at[numbered], set_at[numbered + 1]):
+                state = configurations[members[m], 0]
+                if edge_from[state, letter] < 0:
+                    counters[ASKED_STATE], counters[ASKED_LETTER] = state, letter
+                    reason = TABLE
+                    break
+                amount += edge_count[state, letter]
+                if s < 0:
+                    changes = changes or edge_count[state, letter] > 0
+                else:
+                    changes = changes or not only_waits[state, letter]
+            if reason == TABLE:
+                break
+        if reason == TABLE:
+            break
+        if not changes:
+            continue
+        if amount > len(pairs):
+            reason = PAIRS
+            break
+        full = nodes + 3 * amount + 1 > len(node_mark) or 2 * (counts[CONFIGURATIONS] + amount) > len(
+            configuration_table
+        )
+        full = full or 2 * (counts[SETS] + amount + 1) > len(set_table) or counts[MEMBERS] + amount > len(members)
+        if full or 2 * (counts[STORED] + amount) > len(stored_table):
+            reason = NODES
+            break
+        if hits + amount > len(hit_node):
+            reason = HITS
+            break
+        floor = floors[i]
+        stamp += 1
+        found, hits_before = 0, hits
+        for s in range(-1, held):
+            numbered, node = 0, -1
+            if s >= 0:
+                numbered, node = slot_state[key, s], slot_node[key, s]
+                if node_newest[node] < floor:
+                    continue
+            paired = 0
+            for m in range(set_at[numbered], set_at[numbered + 1]):
+                old = configurations[members[m]]
+                state = old[0]
+                at = edge_from[state, letter]
+                for e in range(at, at + edge_count[state, letter]):
+                    edge = edge_list[e]
+                    for index in range(width):
+                        new[index] = 0
+                    outcome = carry_out(
+                        code, edge_code[edge, 0], edge_code[edge, 1], old, new, new_floats, inputs, input_tags, i,
+                        positions[i], constants, constant_tags, ranks, values, reals, tags,
+                    )  # fmt: skip
+                    if outcome < 0:
+                        counters[NEXT_EVENT] = i
+                        return FAILED
+                    if outcome == 0:
+                        continue
+                    action = edge_action[edge]
+                    marked = NOTHING
+                    if action != NOTHING:
+                        for index in range(stored_width):
+                            sign_row[index] = 0
+                        sign_row[0] = action
+                        carry_out(
+                            code, edge_code[edge, 1], edge_code[edge, 2], old, new, new_floats, inputs, input_tags, i,
+                            positions[i], constants, constant_tags, ranks, values, reals, tags,
+                        )  # fmt: skip
+                        for index in range(stores[action]):
+                            sign_row[1 + 2 * index] = tags[index]
+                            sign_row[2 + 2 * index] = values[index] if tags[index] == op.VALUE else 0
+                        marked = intern_row(sign_row, stored_width, stored, stored_table, counts[STORED])
+                        if marked == counts[STORED]:
+                            counts[STORED] += 1
+                    target = edge_target[edge]
+                    number = NOTHING
+                    if goes_on[target]:
+                        new[0] = target
+                        number = intern_row(new, width, configurations, configuration_table, counts[CONFIGURATIONS])
+                        if number == counts[CONFIGURATIONS]:
+                            counts[CONFIGURATIONS] += 1
+                    # In order of what is marked, then of configurations.
+                    place = paired
+                    while place > 0 and (
+                        pairs[place - 1, 0] > marked or (pairs[place - 1, 0] == marked and pairs[place - 1, 1] > number)
+                    ):
+                        pairs[place, 0], pairs[place, 1] = pairs[place - 1, 0], pairs[place - 1, 1]
+                        pairs[place, 2] = pairs[place - 1, 2]
+                        place -= 1
+                    pairs[place, 0], pairs[place, 1], pairs[place, 2] = marked, number, is_final[target]
+                    paired += 1
+            if paired == 0:
+                continue
+            if s < 0:
+                node = nodes
+                node_mark[node], node_one[node], node_two[node], node_newest[node] = BOTTOM, -1, rows[i], ticks[i]
+                nodes += 1
+            p = 0
+            while p < paired:
+                marked, size, ends = pairs[p, 0], 0, False
+                while p < paired and pairs[p, 0] == marked:
+                    ends = ends or pairs[p, 2] != 0
+                    if pairs[p, 1] != NOTHING and (size == 0 or group[size - 1] != pairs[p, 1]):
+                        group[size] = pairs[p, 1]
+                        size += 1
+                    p += 1
+                reached = node
+                if marked != NOTHING:
+                    action = stored[marked, 0]
+                    reached = nodes
+                    node_mark[reached], node_one[reached], node_two[reached] = action, node, rows[i]
+                    node_newest[reached] = node_newest[node]
+                    nodes += 1
+                    if stores[action] > 0:
+                        node_mark[nodes], node_one[nodes], node_two[nodes] = actions + action, reached, marked
+                        node_newest[nodes] = node_newest[node]
+                        reached = nodes
+                        nodes += 1
+                if ends:
+                    hit_node[hits], hit_row[hits], hit_floor[hits] = reached, rows[i], floor
+                    hits += 1
+                if size == 0:
+                    continue
+                target = intern_set(group, size, set_at, members, set_table, counts[SETS])
+                if target == counts[SETS]:
+                    counts[SETS] += 1
+                    counts[MEMBERS] += size
+                if target_stamp[target] != stamp:
+                    target_stamp[target] = stamp
+                    target_node[target] = reached
+                    if found < slots:
+                        targets[found] = target
+                    found += 1
+                else:
+                    other = target_node[target]
+                    if node_newest[other] < node_newest[reached]:
+                        other, reached = reached, other
+                    node_mark[nodes], node_one[nodes], node_two[nodes] = UNION, other, reached
+                    node_newest[nodes] = node_newest[other]
+                    target_node[target] = nodes
+                    nodes += 1
+        if found > slots:
+            hits = hits_before
+            reason = SLOTS
+            break
+        for s in range(found):
+            slot_state[key, s] = targets[s]
+            slot_node[key, s] = target_node[targets[s]]
+        slot_count[key] = found
+    else:
+        i = len(letters)
+    counters[NODE_COUNT], counters[HIT_COUNT], counters[STAMP], counters[NEXT_EVENT] = nodes, hits, stamp, i
+    return reason
