@@ -45,6 +45,8 @@ class Query:
         For each variable of the formula, in order of first appearance, how many events it holds.
     """
 
+    _is_formula = True
+
     def __init__(self, tree: ast.Query, text: str, bag_union: BagUnion) -> None:
         self.ast = tree
         self.bag_union: BagUnion = bag_union
@@ -159,9 +161,9 @@ class Query:
         arrow = to_arrow(table)
         checked = self._check(self._schema(arrow.schema, order_by, type_column, event_type))
         assert checked.schema is not None
-        _warn_of_misspelt_types(self.ast.formula, arrow, checked.schema)
         if method == "engine":
             return self._run_engine(arrow, checked, ties)
+        _warn_of_misspelt_types(self.ast.formula, arrow, checked.schema)
         try:
             rows = semantics.evaluate(checked, to_rows(arrow, checked.schema), ties, self._matches(checked, method))
         except (TypeError, ValueError, ArithmeticError) as error:
@@ -195,10 +197,36 @@ class Query:
         checked = self._check(self._schema(schema, order_by, type_column, event_type))
         return self._session(checked, ties)
 
+    def resume(self, snapshot: bytes) -> Session:
+        """Go on with a stream from the snapshot of a session of the same query.
+
+        >>> import acelera as ac
+        >>> q = ac.query("SELECT A.v, B.v MATCH A ; B")
+        >>> session = q.open({"type": str, "v": int})
+        >>> session.push([{"type": "A", "v": 1}]).num_rows
+        0
+        >>> later = q.resume(session.snapshot())
+        >>> later.push([{"type": "B", "v": 2}]).to_pylist()
+        [{'A_v': 1, 'B_v': 2}]
+        """
+        from acelera.engine.session import stream_of
+        from acelera.engine.snapshots import unpack
+
+        sections = unpack(snapshot, self._fingerprint())
+        schema, ties = stream_of(sections)
+        session = self._session(self._check(schema), ties)
+        session.restore(sections)
+        return session
+
     def _session(self, checked: Checked, ties: str) -> Session:
         from acelera.engine.session import Session
 
-        return Session(checked, self._automaton(checked), ties, from_formula=True)
+        return Session(checked, self._automaton(checked), ties, self._is_formula, self._fingerprint())
+
+    def _fingerprint(self) -> str:
+        from acelera.engine.session import fingerprint_of
+
+        return fingerprint_of(f"{self.bag_union} {self}")
 
     def _automaton(self, checked: Checked) -> Acea:
         return simplify(compile_formula(self.ast.formula, checked.schema, self.bag_union))
@@ -213,7 +241,10 @@ class Query:
             indices = sorted_indices(order_columns(table, checked.schema, numbers))
             if indices is not None:
                 table, numbers = table.take(pa.array(indices)), numbers[indices]
-        return in_order(list(session.pages(table, numbers)), session.schema)
+        result = in_order(list(session.pages(table, numbers)), session.schema)
+        if session.types_not_seen():
+            _warn_of_misspelt_types(self.ast.formula, table, checked.schema)
+        return result
 
     def _check(self, schema: Schema) -> Checked:
         return check(self.ast, schema, self.bag_union, self._text)
@@ -260,6 +291,8 @@ class AutomatonQuery(Query):
     Its `ast` holds only the clauses around the automaton.
     """
 
+    _is_formula = False
+
     def __init__(self, automaton: Acea, partition_by: Sequence[str], within: str | None) -> None:
         carrier = E.any().query(partition_by=partition_by, within=within)  # the clauses around the automaton
         super().__init__(carrier, print_query(carrier), "once")
@@ -276,10 +309,10 @@ class AutomatonQuery(Query):
     def _automaton(self, checked: Checked) -> Acea:
         return self.automaton
 
-    def _session(self, checked: Checked, ties: str) -> Session:
-        from acelera.engine.session import Session
+    def _fingerprint(self) -> str:
+        from acelera.engine.session import fingerprint_of
 
-        return Session(checked, self.automaton, ties, from_formula=False)
+        return fingerprint_of(f"{self._built!r} {self}")
 
     def _matches(self, checked: Checked, method: str) -> semantics.Matches:
         if method == "semantics":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -29,6 +29,12 @@ class Listed:
 
     def __len__(self) -> int:
         return len(self.start_row)
+
+
+def _by_start(starts: Ints, ends: Ints, offsets: Ints, marks: Ints, values: Ints) -> Listed:
+    order = kernels.in_order_of_start(starts, ends)
+    offsets, marks, values = kernels.reordered(order, offsets, marks, values)
+    return Listed(starts[order], ends, offsets, marks, values)
 
 
 def _empty(size: int, kind: Any = np.int32) -> Ints:
@@ -58,6 +64,15 @@ class Slots:
             self.state, self.node, self.count = (grown(each, size) for each in (self.state, self.node, self.count))
             self.floor = grown(self.floor, size)
             self.floor[before:] = kernels.FAR_PAST
+
+    def dump(self) -> dict[str, Ints]:
+        """All slots, for a snapshot."""
+        return {"slot_state": self.state, "slot_node": self.node, "slot_count": self.count, "slot_floor": self.floor}
+
+    def load(self, sections: Mapping[str, Any]) -> None:
+        """The slots of a snapshot."""
+        self.state, self.node = sections["slot_state"], sections["slot_node"]
+        self.count, self.floor = sections["slot_count"], sections["slot_floor"]
 
     def widen(self) -> None:
         """For more sets of states a key."""
@@ -153,7 +168,7 @@ class Arena:
                 self.counters[[kernels.HIT_COUNT, kernels.HIT_CURSOR]] = 0
             found, written = sizes
             if found:
-                yield Listed(starts[:found], ends[:found], offsets[: found + 1], marks[:written], values[:written])
+                yield _by_start(starts[:found], ends[:found], offsets[: found + 1], marks[:written], values[:written])
 
     # --- memory ---------------------------------------------------------------------------------------------------
 
@@ -174,6 +189,20 @@ class Arena:
         """The nodes whose mark is among these; bottom nodes are always among them."""
         mark = self.mark[: self.size]
         return np.flatnonzero((mark == kernels.BOTTOM) | ((mark >= 0) & marks[mark]))
+
+    def dump(self) -> dict[str, Ints]:
+        """All nodes, for a snapshot; there must be no hits."""
+        names = ("mark", "one", "two", "newest")
+        return {name: each[: self.size] for name, each in zip(names, self.nodes, strict=True)}
+
+    def load(self, sections: Mapping[str, Any]) -> None:
+        """The nodes of a snapshot."""
+        size = len(sections["mark"])
+        while len(self.mark) < 2 * size:
+            self.enlarge()
+        for name, each in zip(("mark", "one", "two", "newest"), self.nodes, strict=True):
+            each[:size] = sections[name]
+        self.counters[kernels.NODE_COUNT] = size
 
     def enlarge(self) -> None:
         """Room for twice as many nodes."""

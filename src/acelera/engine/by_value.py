@@ -7,7 +7,7 @@ one by one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from acelera.engine.arena import Arena, Slots
 from acelera.engine.letters import Alphabet
 from acelera.engine.machines import Events
 from acelera.engine.plan import NO_ACTION, Action, Edge, Plan, stored_fields
+from acelera.engine.snapshots import Section, decode, encode
 from acelera.errors import AggregateError
 from acelera.language.aggregates import Failure
 from acelera.language.events import Event, Value
@@ -237,6 +238,29 @@ class ValueMachine:
         used, moved = np.unique(self.arena.two[storing], return_inverse=True)
         self.stored = [self.stored[index] for index in used.tolist()]
         self.arena.two[storing] = moved
+
+    def dump(self) -> dict[str, Section]:
+        """Nodes, configurations with the values of their registers, stored values."""
+        runs: list[Any] = []
+        for each in self.runs:
+            nodes = [[encode(configurations), node] for configurations, node in each.nodes.items()]
+            guards = [[[encode(at), list(start)] for at, start in guard.starts.items()] for guard in each.guards]
+            runs.append([nodes, guards, [guard.newest for guard in each.guards], each.floor])
+        stored: Section = [encode(values) for values in self.stored]
+        return {**self.arena.dump(), "runs": runs, "stored": stored}
+
+    def load(self, sections: Mapping[str, Any]) -> None:
+        """Go on from a snapshot."""
+        self.arena.load(sections)
+        self.stored = [decode(values) for values in sections["stored"]]
+        for nodes, guards, newest, floor in sections["runs"]:
+            runs = _Runs(self._guards)
+            runs.nodes = {decode(configurations): node for configurations, node in nodes}
+            runs.floor = floor
+            for guard, starts, latest in zip(runs.guards, guards, newest, strict=True):
+                guard.starts = {decode(at): (start[0], start[1]) for at, start in starts}
+                guard.newest = latest
+            self.runs.append(runs)
 
     def partial(self, key: int) -> list[tuple[int, str]]:
         """The partial matches of a key."""

@@ -44,7 +44,7 @@ class Frame:
         self._plain: dict[str, list[Value]] = {}
 
     def __len__(self) -> int:
-        return int(self.batch.num_rows)
+        return len(self.positions)
 
     def __getitem__(self, name: str) -> Any:
         """An attribute as an Arrow array."""

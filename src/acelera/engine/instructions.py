@@ -107,6 +107,7 @@ class Code:
     stored: dict[Action, tuple[Kind, ...]]
     stored_width: int
     string_cells: list[int]  # where strings stand in a configuration
+    stack_size: int
 
 
 def compile_plan(plan: Plan, schema: Schema) -> Code | None:
@@ -165,7 +166,16 @@ class _Compiler:
             stored,
             deepest,
             strings,
+            self._stack_size(),
         )
+
+    def _stack_size(self) -> int:
+        """The most values that are ever on the stack, and one to work with."""
+        size = most = 0
+        for what, *_ in self.code:
+            size += 1 if what in op.PUSHING else 0 if what in op.LEAVING else -1
+            most = max(most, size)
+        return most + 2
 
     # --- registers ------------------------------------------------------------------------------------------------
 
@@ -198,10 +208,14 @@ class _Compiler:
             if kind is Kind.STRING and function not in ("min", "max", "first", "last", "count"):
                 raise UnsupportedError
             return Cell(at, _WIDTHS.get(function, 1), _result_kind(function, kind), function, kind)
-        kinds = {self.kind_of(term, name) for term in terms} - {Kind.NULL}
+        alone = [term for term in terms if not any(part.name == name for part in _reads(term)) or not _is_sql(term)]
+        kinds = {self.kind_of(term, name) for term in alone} - {Kind.NULL}
         if len(kinds) > 1 or not kinds <= set(_FORMS):
             raise UnsupportedError
-        return Cell(at, 1, kinds.pop() if kinds else Kind.INT)
+        cell = self.cells[name] = Cell(at, 1, kinds.pop() if kinds else Kind.INT)
+        if any(self.kind_of(term, name) not in (cell.kind, Kind.NULL) for term in terms):
+            raise UnsupportedError
+        return cell
 
     def kind_of(self, term: Term, itself: str | None = None) -> Kind:
         """The kind of a term's value; NULL if it has none. A register may be kept as it is."""
@@ -579,6 +593,10 @@ def _in_order_of_need(assigned: dict[str, list[Term]]) -> list[str]:
 
 def _reads(term: Term) -> list[Reg | Fresh]:
     return [part for part in subterms(term) if isinstance(part, Reg | Fresh)]
+
+
+def _is_sql(term: Term) -> bool:
+    return isinstance(term, Sql)
 
 
 def _finest_unit(plan: Plan, schema: Schema) -> str:

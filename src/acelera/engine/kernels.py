@@ -181,11 +181,14 @@ def list_matches(
     """Write the matches of all hits, each as its first and last row and what it marks, from first to last."""
     hit, stacked = counters[HIT_CURSOR], counters[STACK_SIZE]
     found, written = sizes[0], sizes[1]
+    whole_hit, whole_found, whole_written = hit, 0, 0  # up to here all matches that end at a row are written
     reason = DONE
     while reason == DONE:
         if stacked == 0:
             if hit == counters[HIT_COUNT]:
                 break
+            if hit == 0 or hit_row[hit] != hit_row[hit - 1]:
+                whole_hit, whole_found, whole_written = hit, found, written
             stack_node[0], stack_depth[0] = hit_node[hit], 0
             stacked, hit = 1, hit + 1
         floor, end = hit_floor[hit - 1], hit_row[hit - 1]
@@ -223,9 +226,45 @@ def list_matches(
         if reason != DONE:  # go on from this node
             stack_node[stacked], stack_depth[stacked] = node, depth
             stacked += 1
+    if reason == FULL and whole_found > 0:  # leave those that end at one row together
+        hit, stacked, found, written = whole_hit, 0, whole_found, whole_written
     counters[HIT_CURSOR], counters[STACK_SIZE] = hit, stacked
     sizes[0], sizes[1] = found, written
     return reason
+
+
+@compiled
+def in_order_of_start(start_row: Array, end_row: Array) -> Array:
+    """How to put matches, which are in order of their ends, into order of their starts among equal ends."""
+    order = np.arange(len(start_row))
+    begin = 0
+    for i in range(1, len(start_row) + 1):
+        if i < len(start_row) and end_row[i] == end_row[begin]:
+            continue
+        if i - begin <= 24:
+            for j in range(begin + 1, i):
+                moving, k = order[j], j
+                while k > begin and start_row[order[k - 1]] > start_row[moving]:
+                    order[k] = order[k - 1]
+                    k -= 1
+                order[k] = moving
+        else:
+            order[begin:i] = begin + np.argsort(start_row[begin:i], kind="mergesort")
+        begin = i
+    return order
+
+
+@compiled
+def reordered(order: Array, offsets: Array, marks: Array, values: Array) -> tuple[Array, Array, Array]:
+    """What matches mark, in another order of the matches."""
+    new_offsets, new_marks, new_values = np.zeros_like(offsets), np.empty_like(marks), np.empty_like(values)
+    at = 0
+    for i in range(len(order)):
+        for j in range(offsets[order[i]], offsets[order[i] + 1]):
+            new_marks[at], new_values[at] = marks[j], values[j]
+            at += 1
+        new_offsets[i + 1] = at
+    return new_offsets, new_marks, new_values
 
 
 @compiled

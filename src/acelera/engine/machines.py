@@ -6,7 +6,7 @@ can go on, and at the end.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -20,6 +20,7 @@ from acelera.engine.frames import Frame
 from acelera.engine.letters import Alphabet
 from acelera.engine.plan import Action, Plan
 from acelera.engine.program import Program
+from acelera.engine.snapshots import Section
 
 Ints = npt.NDArray[Any]
 
@@ -67,6 +68,12 @@ class Machine(Protocol):
 
     def stored_values(self, action: int, place: int, at: Ints, kind: pa.DataType) -> Any:
         """What an action has stored in a place, for some of its stored values; an aggregate that failed is an error."""
+
+    def dump(self) -> dict[str, Section]:
+        """All that a snapshot must hold."""
+
+    def load(self, sections: Mapping[str, Any]) -> None:
+        """Go on from a snapshot."""
 
 
 class TableMachine:
@@ -139,6 +146,18 @@ class TableMachine:
     def collect(self, floor: int) -> None:
         """Forget what can no longer match."""
         self.arena.collect(self.slots, floor)
+
+    def dump(self) -> dict[str, Section]:
+        """Nodes, slots, and the sets of states that slots refer to."""
+        sets: Section = [sorted(states) for states in self.program.sets]
+        return {**self.arena.dump(), **self.slots.dump(), "sets": sets}
+
+    def load(self, sections: Mapping[str, Any]) -> None:
+        """Go on from a snapshot."""
+        self.arena.load(sections)
+        self.slots.load(sections)
+        for states in sections["sets"]:
+            self.program.set_number(frozenset(states))
 
     def stored_values(self, action: int, place: int, at: Ints, kind: pa.DataType) -> Any:
         """Nothing is ever stored."""

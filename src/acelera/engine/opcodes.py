@@ -48,6 +48,10 @@ EQ, NE, LT, LE, GT, GE = range(6)
     REQUIRE,
 ) = range(34)
 
+PUSHING = frozenset({CONSTANT, INPUT, POSITION, OLD, NEW, FINISH, KNOWN})
+LEAVING = frozenset({KEEP, CLEAR, IDENTITY, NOT, IS_NULL, NEGATE, TO_FLOAT, FLOAT_BELOW, ABSOLUTE, SQUARE_ROOT})
+"""Instructions that make the stack larger by one, and those that leave its size as it is; all others take one off."""
+
 AGGREGATES = (
     "count",
     "sum",

@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from acelera.engine.snapshots import decode, encode
 from acelera.errors import DataError
 from acelera.language.events import Value
 from acelera.language.order import no_place, show, tie
@@ -69,6 +70,15 @@ class Order:
         self.schema, self._keys, self.ties = schema, keys, ties
         self.last: tuple[Value, ...] | None = None
         self._tied: dict[int, int] = {}  # rows that are equal to the last one: for each key, the row's number
+
+    def dump(self) -> list[Any]:
+        """What a snapshot must hold."""
+        return [encode(self.last), [list(each) for each in self._tied.items()]]
+
+    def load(self, dumped: Sequence[Any]) -> None:
+        """Go on from a snapshot."""
+        self.last = decode(dumped[0])
+        self._tied = dict(dumped[1])
 
     def check(self, batch: pa.RecordBatch, keys: Ints, numbers: Ints) -> None:
         """Refuse a batch that is not in order, or has ties. `numbers` are the rows' numbers as people count them."""

@@ -134,13 +134,13 @@ def stored_fields(action: Action, plan: Plan) -> tuple[tuple[Mark, str], ...]:
     """The attributes of the events that an action makes whose values are known only while it runs."""
     folded = {fold.register for fold in plan.folds}
 
-    def is_stored(term: object) -> bool:
+    def is_stored(name: str, term: Term) -> bool:
         if isinstance(term, Finish) and isinstance(term.state, Reg) and term.state.name in folded:
             return False
-        return not isinstance(term, Attr)
+        return term != Attr(name)
 
     made = dict.fromkeys(mark for _, bag in action.marks for mark in bag)
-    return tuple((mark, name) for mark in made for name, term in mark.fields or () if is_stored(term))
+    return tuple((mark, name) for mark in made for name, term in mark.fields or () if is_stored(name, term))
 
 
 def looks_at_one_event(term: Term) -> bool:

@@ -588,14 +588,15 @@ def advance_registers(
     hit_floor: Array,
     pairs: Array,
     counters: Array,
+    stack_size: int,
 ) -> int:
     """Read events, as `kernels.advance` does; slots hold sets of configurations rather than sets of states."""
     width, stored_width = configurations.shape[1], stored.shape[1]
     new = np.zeros(width, np.int64)
     new_floats = new.view(np.float64)
-    values = np.zeros(256, np.int64)
+    values = np.zeros(stack_size, np.int64)
     reals = values.view(np.float64)
-    tags = np.zeros(256, np.int64)
+    tags = np.zeros(stack_size, np.int64)
     sign_row = np.zeros(stored_width, np.int64)
     group = np.zeros(len(pairs), np.int64)
     nodes, hits, stamp = counters[NODE_COUNT], counters[HIT_COUNT], counters[STAMP]

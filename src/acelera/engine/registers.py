@@ -7,7 +7,7 @@ one by one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from acelera.engine.instructions import Code
 from acelera.engine.letters import Alphabet
 from acelera.engine.machines import Events
 from acelera.engine.plan import NO_ACTION, Action, Edge, Plan
+from acelera.engine.snapshots import Section
 from acelera.errors import AggregateError, DataError
 from acelera.language.aggregates import OVERFLOW
 from acelera.language.types import Kind
@@ -102,6 +103,26 @@ class _Tables:
         """Whether more than a quarter is taken."""
         room = (len(self.configurations), len(self.set_at) - 1, len(self.members), len(self.stored))
         return bool((4 * self.counts > np.array(room)).any())
+
+    def dump(self) -> dict[str, Ints]:
+        """All rows, for a snapshot."""
+        configurations, sets, members, stored = self.counts.tolist()
+        return {
+            "configurations": self.configurations[:configurations],
+            "set_at": self.set_at[: sets + 1],
+            "members": self.members[:members],
+            "stored": self.stored[:stored],
+        }
+
+    def load(self, sections: Mapping[str, Any]) -> None:
+        """The rows of a snapshot."""
+        names = ("configurations", "set_at", "members", "stored")
+        self.counts[:] = [len(sections[name]) - (name == "set_at") for name in names]
+        while self.crowded:
+            self.enlarge()
+        for name in names:
+            getattr(self, name)[: len(sections[name])] = sections[name]
+        self.build()
 
     def keep(self, sets: Ints, stored: Ints) -> tuple[Ints, Ints]:
         """Only these sets and stored values; where they went."""
@@ -231,6 +252,7 @@ class RegisterMachine:
             *self.arena.hits,
             self._pairs,
             self.arena.counters,
+            self.code.stack_size,
         )
 
     def _make_room(self) -> None:
@@ -319,6 +341,17 @@ class RegisterMachine:
         arena.two[storing] = moved_stored[arena.two[storing]]
         if self.tables.crowded:
             self.tables.enlarge()
+
+    def dump(self) -> dict[str, Section]:
+        """Nodes, slots, interned rows and strings."""
+        return {**self.arena.dump(), **self.slots.dump(), **self.tables.dump(), "strings": list(self.strings.listed)}
+
+    def load(self, sections: Mapping[str, Any]) -> None:
+        """Go on from a snapshot."""
+        self.arena.load(sections)
+        self.slots.load(sections)
+        self.tables.load(sections)
+        self.strings = Strings(sections["strings"])
 
     def partial(self, key: int) -> list[tuple[int, str]]:
         """The partial matches of a key."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -29,13 +29,61 @@ COLUMN, FOLD, STORED, MISSING = range(4)
 """Where an attribute of a marked event comes from."""
 
 
-@dataclass(frozen=True)
 class Held:
-    """The events that a variable holds in some matches: for each the match, the entry that marks it, and its mark."""
+    """The events that a variable holds in some matches: for each the entry that marks it, and which of its marks."""
 
-    match: Ints
-    entry: Ints
-    item: Ints
+    def __init__(self, page: _Page, counts: Ints, items: Ints) -> None:
+        self._page, self._items, self._counts = page, items, counts
+        self._ordinal: Ints | None = None
+        self._column = -1  # which entry of each match it is, if it is always the same one
+        if page.layout is not None and counts[page.layout].sum() == 1:
+            self._column = int(np.argmax(counts[page.layout]))
+
+    @cached_property
+    def entry(self) -> Ints:
+        """The entry of each event."""
+        page = self._page
+        if page.layout is not None and self._column >= 0:
+            return np.arange(self._column, len(page.action), len(page.layout))
+        counts = self._counts[page.action]
+        if self._items.shape[1] == 1:
+            return np.flatnonzero(counts)
+        entry = np.repeat(np.arange(len(page.action)), counts)
+        before = np.cumsum(counts, dtype=np.int64) - counts
+        self._ordinal = np.arange(len(entry)) - np.repeat(before, counts)
+        return entry
+
+    @cached_property
+    def row(self) -> Ints:
+        """The row of each event."""
+        page = self._page
+        if page.layout is not None and self._column >= 0:
+            return page.row[self._column :: len(page.layout)]
+        return np.asarray(page.row[self.entry])
+
+    @cached_property
+    def match(self) -> Ints:
+        """The match of each event."""
+        return np.asarray(self._page.match[self.entry])
+
+    @cached_property
+    def item(self) -> Ints:
+        """The number of each event's mark."""
+        action = self._page.action[self.entry]  # which also finds the ordinals
+        return np.asarray(self._items[action, 0 if self._ordinal is None else self._ordinal])
+
+    @cached_property
+    def items(self) -> list[int]:
+        """The marks that occur."""
+        return sorted(set(self._items[np.unique(self._page.action[self.entry])].ravel().tolist()))
+
+    def offsets(self) -> Ints:
+        """Where the events of each match begin, and where those of the last one end."""
+        if self._column >= 0:
+            return np.arange(len(self._page.listed) + 1, dtype=np.int32)
+        upto = np.zeros(len(self._page.action) + 1, np.int32)
+        np.cumsum(self._counts[self._page.action], out=upto[1:])
+        return np.asarray(upto[self._page.offsets])
 
 
 class Presenter:
@@ -87,20 +135,32 @@ class _Page:
     def __init__(self, presenter: Presenter, listed: Listed, rows: Frame) -> None:
         self.presenter, self.listed, self.rows = presenter, listed, rows
         self.schema, self.plan = presenter.schema, presenter.plan
-        sizes = np.diff(listed.offsets)
-        matches = np.repeat(np.arange(len(listed)), sizes)
-        actions = len(presenter.actions)
+        self.action, self.row, self.offsets = listed.marks, listed.values, listed.offsets
         self.stored_at: Ints | None = None
         if any(presenter.stored):  # an entry with stored values comes right after that of its row
-            entries = np.flatnonzero(listed.marks < actions)
-            following = np.minimum(entries + 1, len(listed.marks) - 1)
-            self.stored_at = listed.values[following]
-            self.match, self.action, self.row = matches[entries], listed.marks[entries], listed.values[entries]
-        else:
-            self.match, self.action, self.row = matches, listed.marks, listed.values
+            of_rows = listed.marks < len(presenter.actions)
+            entries = np.flatnonzero(of_rows)
+            self.stored_at = listed.values[np.minimum(entries + 1, len(listed.marks) - 1)]
+            self.action, self.row = listed.marks[entries], listed.values[entries]
+            self.offsets = np.concatenate(([0], np.cumsum(of_rows)))[listed.offsets]
         self._held: dict[str, Held] = {}
         self._folded: dict[int, Any] = {}
         self._columns: dict[str, Any] = {}
+
+    @cached_property
+    def layout(self) -> Ints | None:
+        """The actions of every match, if they are the same in all."""
+        size, matches = len(self.action), len(self.listed)
+        if not size or size % matches or self.stored_at is not None:
+            return None
+        actions = self.action.reshape(matches, size // matches)
+        alike = (np.diff(self.offsets) == actions.shape[1]).all() and (actions == actions[0]).all()
+        return np.asarray(actions[0]) if alike else None
+
+    @cached_property
+    def match(self) -> Ints:
+        """The match of each entry."""
+        return np.repeat(np.arange(len(self.listed)), np.diff(self.offsets))
 
     # --- columns of the result ------------------------------------------------------------------------------------
 
@@ -108,11 +168,11 @@ class _Page:
         assert column.type is not None
         match column.source:
             case PartitionKey(name):
-                return self._cast(self._shown(name).take(pa.array(self.listed.end_row)), column.type)
+                return self._cast(taken(self._shown(name), self.listed.end_row), column.type)
             case ast.SelectBound(bound, _):
                 at = self.listed.start_row if bound.startswith("start") else self.listed.end_row
                 if bound.endswith("time"):
-                    return self._cast(self._shown("time").take(pa.array(at)), column.type)
+                    return self._cast(taken(self._shown("time"), at), column.type)
                 return pa.array(self.rows.positions[at], column.type)
             case ast.SelectVariable(variable, _):
                 return self._listed(variable, column, lambda kind: self._struct(variable, kind))
@@ -126,16 +186,14 @@ class _Page:
         assert column.type is not None
         if column.single:
             return values(column.type)
-        sizes = np.bincount(self.held(variable).match, minlength=len(self.listed))
-        offsets = np.zeros(len(sizes) + 1, np.int32)
-        np.cumsum(sizes, out=offsets[1:])
+        offsets = self.held(variable).offsets()
         return pa.ListArray.from_arrays(pa.array(offsets), values(column.type.value_type), type=column.type)
 
     def _struct(self, variable: str, kind: pa.DataType) -> Any:
         fields = [kind.field(index) for index in range(kind.num_fields)]
         arrays = [self._attribute(variable, field.name, field.type) for field in fields]
         if not arrays:
-            return pa.array([{}] * len(self.held(variable).match), kind)
+            return pa.array([{}] * len(self.held(variable).entry), kind)
         return pa.StructArray.from_arrays(arrays, fields=fields)
 
     def _aggregated(self, node: ast.Aggregation, kind: pa.DataType) -> Any:
@@ -147,7 +205,7 @@ class _Page:
             variable = self.presenter.checked.variables[node.variable]
             given = variable.attributes.get(node.attribute) or attribute_type(node.attribute, self.schema)
             values = self._attribute(node.variable, node.attribute, given.arrow)
-        positions = self.rows.positions[self.row[held.entry]]
+        positions = self.rows.positions[held.row]
         return fold(function, node.ignore_nulls, values, given, positions, held.match, len(self.listed), kind)
 
     # --- variables ------------------------------------------------------------------------------------------------
@@ -162,26 +220,21 @@ class _Page:
         number = {mark: index for index, mark in enumerate(self.presenter.marks)}
         bags = [dict(action.marks).get(variable, ()) for action in self.presenter.actions]
         most = max((len(bag) for bag in bags), default=0)
-        counts = np.array([len(bag) for bag in bags], np.int64)
-        items = np.zeros((len(bags), max(most, 1)), np.int32)
+        counts = np.array([len(bag) for bag in bags] or [0], np.bool_ if most <= 1 else np.int64)
+        items = np.zeros((max(len(bags), 1), max(most, 1)), np.int32)
         for index, bag in enumerate(bags):
             items[index, : len(bag)] = [number[mark] for mark in sorted(bag, key=_shown_first)]
-        if most <= 1:
-            entry = np.flatnonzero(counts[self.action]) if len(bags) else np.empty(0, np.int64)
-            return Held(self.match[entry], entry, items[self.action[entry], 0])
-        repeated = counts[self.action]
-        entry = np.repeat(np.arange(len(self.action)), repeated)
-        ordinal = np.arange(len(entry)) - np.repeat(np.cumsum(repeated) - repeated, repeated)
-        return Held(self.match[entry], entry, items[self.action[entry], ordinal])
+        return Held(self, counts, items)
 
     def _attribute(self, variable: str, name: str, kind: pa.DataType) -> Any:
         """An attribute of all events of a variable."""
         held = self.held(variable)
         sources = [self._source(mark, name) for mark in self.presenter.marks]
-        used = {sources[item] for item in np.unique(held.item).tolist()} if len(set(sources)) > 1 else set(sources)
-        if len(used) <= 1:
-            source = used.pop() if used else (MISSING, 0)
-            return self._from(source, name, held.entry, held.item, kind)
+        used = set(sources) if len(set(sources)) <= 1 else {sources[item] for item in held.items}
+        if used <= {(COLUMN, 0)}:
+            return self._cast(taken(self._shown(name), held.row), kind)
+        if len(used) == 1:
+            return self._from(used.pop(), name, held.entry, held.item, kind)
         numbers = {source: index for index, source in enumerate(sorted(used))}
         which = np.array([numbers.get(source, -1) for source in sources])[held.item]
         pieces, places = [], []
@@ -208,9 +261,9 @@ class _Page:
     def _from(self, source: tuple[int, int], name: str, entries: Ints, items: Ints, kind: pa.DataType) -> Any:
         where, index = source
         if where == COLUMN:
-            return self._cast(self._shown(name).take(pa.array(self.row[entries])), kind)
+            return self._cast(taken(self._shown(name), self.row[entries]), kind)
         if where == FOLD:
-            return self._cast(self._fold(index).take(pa.array(self._closed_before(index)[entries])), kind)
+            return self._cast(taken(self._fold(index), self._closed_before(index)[entries]), kind)
         if where == STORED:
             return self._stored(name, entries, items, kind)
         return pa.nulls(len(entries), kind)
@@ -323,11 +376,21 @@ class _Page:
             return pa.nulls(len(entries))
         rows = self.row[entries]
         if len(terms) == 1:
-            return self._shown(attribute).take(pa.array(rows))
+            return taken(self._shown(attribute), rows)
         there = np.zeros((len(given), max(map(len, given))), np.bool_)
         for number, each in enumerate(given):
             there[number, : len(each)] = [isinstance(term, Attr) for term in each]
         return self._shown(attribute).take(pa.array(rows, mask=~there[self.action[entries], ordinal]))
+
+
+def taken(column: Any, rows: Ints) -> Any:
+    """Some rows of a column; numbers without NULLs are taken as such, which is quickest."""
+    kind = column.type
+    plain = pa.types.is_primitive(kind) and not pa.types.is_boolean(kind) and not column.null_count
+    if not plain or pa.types.is_null(kind):
+        return column.take(pa.array(rows))
+    numbers = np.frombuffer(column.buffers()[1], f"i{kind.bit_width // 8}")[column.offset : column.offset + len(column)]
+    return pa.Array.from_buffers(kind, len(rows), [None, pa.py_buffer(numbers[rows])])
 
 
 def _put_back(pieces: Sequence[Any], places: Sequence[Ints], kind: pa.DataType) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from acelera.automata.model import Acea
-from acelera.automata.terms import Attr, subterms
+from acelera.automata.terms import Attr, Sql, Term, subterms
 from acelera.engine import kernels
 from acelera.engine.by_value import ValueMachine
 from acelera.engine.compiled import announce
@@ -24,11 +25,13 @@ from acelera.engine.order import Order
 from acelera.engine.plan import Plan, plan_of
 from acelera.engine.registers import RegisterMachine
 from acelera.engine.results import Presenter
+from acelera.engine.snapshots import Section, decode, encode, pack
 from acelera.engine.store import Store
 from acelera.engine.window import Window, window_of
-from acelera.errors import SchemaError, UsageError, did_you_mean
+from acelera.errors import SchemaError, SnapshotError, UsageError, did_you_mean
 from acelera.language.checker import Checked
 from acelera.language.schema import Schema
+from acelera.language.types import from_arrow
 from acelera.tables import to_arrow
 
 Ints = npt.NDArray[Any]
@@ -57,8 +60,9 @@ class Session:
     >>> session.finish()
     """
 
-    def __init__(self, checked: Checked, automaton: Acea, ties: str, from_formula: bool) -> None:
+    def __init__(self, checked: Checked, automaton: Acea, ties: str, from_formula: bool, fingerprint: str) -> None:
         assert checked.schema is not None
+        self._fingerprint, self._automaton = fingerprint, fingerprint_of(repr(automaton))
         announce(kernels.advance)
         self.schema, self._stream = checked.result_schema, checked.schema
         self._checked = checked
@@ -77,7 +81,7 @@ class Session:
         self.events = 0
         self.matches = 0
         self.floor = int(kernels.FAR_PAST)
-        self._finished = False
+        self._finished = self._reading = self._broken = False
         self._columns = self._needed_columns()
 
     # --- what users call ------------------------------------------------------------------------------------------
@@ -99,20 +103,87 @@ class Session:
         """Say that no more events come. All matches have been given: a match is known as soon as it ends."""
         self._finished = True
 
+    def snapshot(self) -> bytes:
+        """All that is needed to go on elsewhere, or later, with `Query.resume`; this session can go on as well."""
+        self._ready()
+        self.compact()
+        rows = self.store.frame()
+        state: Section = {
+            "events": self.events,
+            "matches": self.matches,
+            "floor": self.floor,
+            "order": self.order.dump(),
+            "partitions": [encode(key) for key in self.partitions.values()],
+            "keys": [encode(key) for key in self.keys.values()],
+            "stream": _described(self._stream, self.order.ties),
+            "automaton": self._automaton,
+        }
+        columns = pa.schema([pa.field(name, kind.arrow) for name, kind in self._stream.columns.items()])
+        return pack(
+            self._fingerprint,
+            {
+                "state": state,
+                "columns": pa.RecordBatch.from_pylist([], schema=columns),
+                "counts": self.counts,
+                "rows": rows.batch,
+                "positions": rows.positions,
+                "places": self.store.places,
+                **{f"machine.{name}": section for name, section in self.machine.dump().items()},
+            },
+        )
+
+    def restore(self, sections: Mapping[str, Any]) -> None:
+        """Go on from the sections of a snapshot."""
+        state = sections["state"]
+        if state["automaton"] != self._automaton:
+            raise SnapshotError(
+                "the snapshot was made with another version of acelera, or with other aggregate functions, which "
+                "compiles this query otherwise; read the stream again from its beginning"
+            )
+        self.events, self.matches, self.floor = state["events"], state["matches"], state["floor"]
+        self.order.load(state["order"])
+        self.partitions.restore([decode(key) for key in state["partitions"]])
+        if self.keys is not self.partitions:
+            self.keys.restore([decode(key) for key in state["keys"]])
+        self.counts = sections["counts"]
+        self.store.put(sections["rows"], sections["positions"], sections["places"])
+        prefix = "machine."
+        self.machine.load({k.removeprefix(prefix): part for k, part in sections.items() if k.startswith(prefix)})
+
+    def types_not_seen(self) -> bool:
+        """Whether the query asks for the type of an event in a way that no event has satisfied."""
+        seen = frozenset().union(*self.alphabet.holding)
+        asking = (number for number, test in enumerate(self.plan.tests) if _asks_for_type(test))
+        return any(number not in seen for number in asking)
+
+    def _ready(self) -> None:
+        if self._finished:
+            raise UsageError("this session is finished; open another one")
+        if self._broken:
+            raise UsageError("an earlier batch failed while it was read; open another session, or resume a snapshot")
+        if self._reading:
+            raise UsageError("the matches of the last batch have not all been taken; take them before going on")
+
     # --- events in ------------------------------------------------------------------------------------------------
 
     def pages(self, data: object, numbers: Ints | None = None) -> Iterator[Page]:
         """Read more events; the matches that they end, some at a time. `numbers` are the rows' numbers for people."""
-        if self._finished:
-            raise UsageError("this session is finished; open another one")
+        self._ready()
         table = self._conform(to_arrow(data) if not _is_empty_list(data) else self._no_rows())
         if numbers is None:
             numbers = np.arange(self.events + 1, self.events + table.num_rows + 1)
-        for at in range(0, table.num_rows, ROWS_AT_ONCE):
-            rows = table.slice(at, ROWS_AT_ONCE).combine_chunks()
-            arrays = [_one_array(column) for column in rows.columns]
-            batch = pa.RecordBatch.from_arrays(arrays, schema=rows.schema)
-            yield from self._read(batch, numbers[at : at + rows.num_rows])
+        before, self._reading = self.events, True
+        try:
+            for at in range(0, table.num_rows, ROWS_AT_ONCE):
+                rows = table.slice(at, ROWS_AT_ONCE).combine_chunks()
+                arrays = [_one_array(column) for column in rows.columns]
+                batch = pa.RecordBatch.from_arrays(arrays, schema=rows.schema)
+                yield from self._read(batch, numbers[at : at + rows.num_rows])
+        except Exception:
+            self._broken = self.events > before  # what was refused before anything was read leaves no trace
+            self._reading = False
+            raise
+        self._reading = False
 
     def _read(self, batch: pa.RecordBatch, numbers: Ints) -> Iterator[Page]:
         size = batch.num_rows
@@ -187,7 +258,8 @@ class Session:
         names = {part.name for term in terms for part in subterms(term) if isinstance(part, Attr)}
         columns = {column_of(name, self._stream) for name in names}
         columns |= {*self.store.batch_schema.names, *self._stream.order_by, *self.keys.columns}
-        return [name for name in self._stream.columns if name in columns]
+        needed = [name for name in self._stream.columns if name in columns]
+        return needed or list(self._stream.columns)[:1]  # a batch without columns would have no rows
 
     def _conform(self, table: pa.Table) -> pa.Table:
         """The columns that are needed, of the types that were announced."""
@@ -203,16 +275,42 @@ class Session:
                 raise SchemaError(
                     f"the column `{name}` is {column.type} in this batch, but {kind} in the stream: {error}"
                 ) from None
-        if columns:
-            return pa.table(columns)
-        return table.select([])
+        return pa.table(columns)
 
     def _no_rows(self) -> pa.Table:
         return pa.table({name: pa.array([], self._stream.columns[name].arrow) for name in self._columns})
 
 
+def fingerprint_of(text: str) -> str:
+    """A short text that tells texts apart."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _described(schema: Schema, ties: str) -> Section:
+    types = schema.event_types
+    return {
+        "event_types": None if types is None else {name: list(columns) for name, columns in types.items()},
+        "type_column": schema.type_column,
+        "order_by": list(schema.order_by),
+        "ties": ties,
+    }
+
+
+def stream_of(sections: Mapping[str, Any]) -> tuple[Schema, str]:
+    """The schema of the stream that a snapshot was made of, and what to do with ties."""
+    columns = {field.name: from_arrow(field.type) for field in sections["columns"].schema}
+    told = sections["state"]["stream"]
+    types = told["event_types"]
+    event_types = None if types is None else {name: tuple(listed) for name, listed in types.items()}
+    return Schema(columns, event_types, told["type_column"], tuple(told["order_by"])), told["ties"]
+
+
 def _one_array(column: pa.ChunkedArray) -> Any:
     return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+
+
+def _asks_for_type(test: Term) -> bool:
+    return isinstance(test, Sql) and all(term == Attr("type") for _, term in test.leaves)
 
 
 def _machine(plan: Plan, alphabet: Alphabet, schema: Schema) -> Machine:
@@ -232,8 +330,9 @@ def in_order(pages: Sequence[Page], schema: pa.Schema) -> pa.Table:
     table = pa.Table.from_batches([page.rows for page in pages], schema=schema)
     if not pages:
         return table
-    ends, starts = np.concatenate([page.ends for page in pages]), np.concatenate([page.starts for page in pages])
-    later = (ends[1:] > ends[:-1]) | ((ends[1:] == ends[:-1]) & (starts[1:] >= starts[:-1]))
-    if bool(later.all()):
+    first = [(page.ends[0], page.starts[0]) for page in pages[1:]]
+    last = [(page.ends[-1], page.starts[-1]) for page in pages[:-1]]
+    if all(before <= after for before, after in zip(last, first, strict=True)):  # each page is in order
         return table
+    ends, starts = np.concatenate([page.ends for page in pages]), np.concatenate([page.starts for page in pages])
     return table.take(pa.array(np.lexsort((starts, ends))))

@@ -24,11 +24,17 @@ def output_column(column: Any) -> Any:
     return column
 
 
+def _stored_type(kind: pa.DataType) -> pa.DataType:
+    """Rows cannot be taken out of views."""
+    views = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
+    return views.get(kind, kind)
+
+
 class Store:
     """Columns of some rows, numbered from 0 in the order in which they came; those no longer needed are dropped."""
 
     def __init__(self, columns: Sequence[str], schema: Schema) -> None:
-        kinds = [schema.columns[name].arrow for name in columns]
+        kinds = [_stored_type(schema.columns[name].arrow) for name in columns]
         self.batch_schema = pa.schema([pa.field(name, kind) for name, kind in zip(columns, kinds, strict=True)])
         self._batches: list[pa.RecordBatch] = []
         self._positions: list[npt.NDArray[np.int64]] = []
