@@ -89,6 +89,7 @@ class Arena:
         self.newest = _empty(nodes, np.int64)
         self.hit_node, self.hit_row, self.hit_floor = _empty(hits), _empty(hits), _empty(hits, np.int64)
         self.counters = np.zeros(kernels.COUNTERS, np.int64)
+        self.only_newest = False  # whether nobody asks for more than the newest start
         self._stack = _empty(1 << 10), _empty(1 << 10)
         self._path = _empty(1 << 10), _empty(1 << 10)
 
@@ -172,8 +173,17 @@ class Arena:
 
     # --- memory ---------------------------------------------------------------------------------------------------
 
+    def take_hits(self) -> tuple[Ints, Ints]:
+        """The rows at which matches end, and the newest start of those that end there; afterwards there are no hits."""
+        hits = int(self.counters[kernels.HIT_COUNT])
+        self.counters[kernels.HIT_COUNT] = 0
+        return self.hit_row[:hits].copy(), self.newest[self.hit_node[:hits]]
+
     def collect(self, slots: Slots, floor: int) -> None:
         """Forget what no match can use any more: what starts before the floor. There must be no hits."""
+        if self.only_newest:
+            self._flatten(slots)
+            return
         size = self.size
         live, oldest, moved = np.zeros(size, np.bool_), _empty(size, np.int64), _empty(size)
         floors = np.maximum(slots.floor, floor)
@@ -184,6 +194,17 @@ class Arena:
         self.counters[kernels.NODE_COUNT] = kept
         if kept > len(self.mark) // 2:
             self.enlarge()
+
+    def _flatten(self, slots: Slots) -> None:
+        """Keep nothing but the newest start of each slot."""
+        held = np.arange(slots.node.shape[1]) < slots.count[:, None]
+        newest = self.newest[slots.node[held]]
+        while len(newest) > len(self.mark) // 2:
+            self.enlarge()
+        self.mark[: len(newest)], self.one[: len(newest)], self.two[: len(newest)] = kernels.BOTTOM, -1, 0
+        self.newest[: len(newest)] = newest
+        slots.node[held] = np.arange(len(newest))
+        self.counters[kernels.NODE_COUNT] = len(newest)
 
     def marked_with(self, marks: npt.NDArray[np.bool_]) -> Ints:
         """The nodes whose mark is among these; bottom nodes are always among them."""

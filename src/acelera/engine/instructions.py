@@ -27,6 +27,7 @@ from acelera.automata.terms import (
     Identity,
     Known,
     Later,
+    Latest,
     Position,
     Reg,
     Sql,
@@ -112,7 +113,7 @@ class Code:
 
 def compile_plan(plan: Plan, schema: Schema) -> Code | None:
     """The instructions of a plan; None if some term has none."""
-    if plan.guards or plan.by_value:
+    if plan.by_value:
         return None
     try:
         return _Compiler(plan, schema).compiled()
@@ -133,7 +134,8 @@ class _Compiler:
     after: bool = False  # whether registers are read as they are after the assignment
 
     def compiled(self) -> Code:
-        self.unit = _finest_unit(self.plan, self.schema)
+        self.unit = _finest_unit(self.schema)
+        self.starts = _starts(self.plan)
         self._lay_out()
         assign, marked = [], []
         stored: dict[Action, tuple[Kind, ...]] = {}
@@ -272,6 +274,9 @@ class _Compiler:
             for given in term.given:
                 self._push_as(given, cell.kind)
                 self.emit(kinds[term.kind], cell.at, _flavour(cell.kind))
+        elif term == Position() and name in self.starts:
+            self.emit(op.MOMENT)
+            self.emit(op.STORE, cell.at)
         elif term == Const(UNSET):
             self.emit(op.CLEAR, cell.at, cell.width)
         else:
@@ -342,6 +347,9 @@ class _Compiler:
                 self.push(right)
                 self.emit(op.COMPARE, op.GT, op.INTEGERS)
                 return Kind.BOOL
+            case Latest(guard):
+                self.emit(op.LATEST, guard)
+                return Kind.INT
             case Identical(left, right):
                 one, two = self.push(left), self.push(right)
                 if one is not two and Kind.NULL not in (one, two):
@@ -599,7 +607,22 @@ def _is_sql(term: Term) -> bool:
     return isinstance(term, Sql)
 
 
-def _finest_unit(plan: Plan, schema: Schema) -> str:
+def _starts(plan: Plan) -> set[str]:
+    """The registers that hold where something starts, only to be compared with where a guard's match starts."""
+    found = {
+        term.left.name
+        for edge in plan.edges
+        for term in edge.conditions
+        if isinstance(term, Later) and isinstance(term.left, Reg) and isinstance(term.right, Latest)
+    }
+    for edge in plan.edges:
+        for term in (*edge.conditions, *(term for _, term in edge.assign)):
+            if not isinstance(term, Later) and not isinstance(term, Reg):
+                found -= {part.name for part in _reads(term)}
+    return found
+
+
+def _finest_unit(schema: Schema) -> str:
     """One unit for all times, so that they can be compared as integers."""
     units = [kind.arrow.unit for kind in schema.columns.values() if kind.kind in _TIMES]
     return min(units, key=lambda unit: _UNITS[unit], default="ns")

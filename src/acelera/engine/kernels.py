@@ -39,6 +39,19 @@ def count_positions(keys: Array, counts: Array, positions: Array) -> None:
 
 
 @compiled
+def running_latest(keys: Array, at: Array, newest: Array, by_key: Array, latest: Array, changed: Array) -> None:
+    """The newest start of all matches of a key up to each event; matches end at events `at`, which are in order."""
+    match = 0
+    for i in range(len(keys)):
+        key = keys[i]
+        while match < len(at) and at[match] == i:
+            if newest[match] > by_key[key]:
+                by_key[key], changed[i] = newest[match], True
+            match += 1
+        latest[i] = by_key[key]
+
+
+@compiled
 def advance(
     letters: Array,
     keys: Array,

@@ -31,7 +31,7 @@ class Events:
 
     For each: its letter, the key whose runs read it, its row in the store, its tick (where it stands in the unit of
     the window), and its floor, the oldest tick at which a match that it ends may start. `within` are their indices in
-    the frame.
+    the frame. `moments` and `moment_floors` are like ticks and floors, but no two events of a key have one moment.
     """
 
     letters: Ints
@@ -40,15 +40,19 @@ class Events:
     ticks: Ints
     floors: Ints
     within: Ints
+    moments: Ints
+    moment_floors: Ints
     frame: Frame
+    latest: Ints  # for each guard and event, the moment at which the newest of the guard's matches starts; 0 if none
+    ruled_out: Ints  # whether a guard has just matched
 
     def __len__(self) -> int:
         return len(self.letters)
 
     def only(self, kept: Ints) -> Events:
         """Some of the events."""
-        arrays = ("letters", "keys", "rows", "ticks", "floors", "within")
-        return replace(self, **{name: getattr(self, name)[kept] for name in arrays})
+        arrays = ("letters", "keys", "rows", "ticks", "floors", "within", "moments", "moment_floors", "ruled_out")
+        return replace(self, latest=self.latest[:, kept], **{name: getattr(self, name)[kept] for name in arrays})
 
 
 class Machine(Protocol):

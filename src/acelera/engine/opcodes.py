@@ -15,6 +15,8 @@ EQ, NE, LT, LE, GT, GE = range(6)
     CONSTANT,
     INPUT,
     POSITION,
+    MOMENT,
+    LATEST,
     OLD,
     NEW,
     STORE,
@@ -46,9 +48,9 @@ EQ, NE, LT, LE, GT, GE = range(6)
     SQUARE_ROOT,
     COALESCE,
     REQUIRE,
-) = range(34)
+) = range(36)
 
-PUSHING = frozenset({CONSTANT, INPUT, POSITION, OLD, NEW, FINISH, KNOWN})
+PUSHING = frozenset({CONSTANT, INPUT, POSITION, MOMENT, LATEST, OLD, NEW, FINISH, KNOWN})
 LEAVING = frozenset({KEEP, CLEAR, IDENTITY, NOT, IS_NULL, NEGATE, TO_FLOAT, FLOAT_BELOW, ABSOLUTE, SQUARE_ROOT})
 """Instructions that make the stack larger by one, and those that leave its size as it is; all others take one off."""
 

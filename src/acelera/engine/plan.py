@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from acelera.automata.analysis import is_idle, may_mark_the_same
 from acelera.automata.contradictions import impossible
 from acelera.automata.model import Acea, Label, Mark, Marks, Transition, by_source
+from acelera.automata.simplify import simplify
 from acelera.automata.terms import (
     UNSET,
     Attr,
@@ -23,6 +24,7 @@ from acelera.automata.terms import (
     Fresh,
     Identity,
     Known,
+    Later,
     Latest,
     Reg,
     Step,
@@ -110,19 +112,32 @@ def plan_of(automaton: Acea, schema: Schema, from_formula: bool) -> Plan:
         if not _tell_what_they_fold(automaton, folds):
             folds = ()
     tests: dict[Term, int] = {}
-    guards = tuple(_plan(guard, tests, ()) for guard in automaton.guards)
+    guards = tuple(_plan(_unmarked(guard), tests, ()) for guard in automaton.guards)
     main = _plan(automaton, tests, folds)
     return replace(main, tests=tuple(tests), split_by=split_by, guards=guards, by_value=by_value)
 
 
+def _unmarked(guard: Acea) -> Acea:
+    """A guard only tells whether it matches, and from where."""
+    transitions = tuple(replace(t, label=replace(t.label, marks=())) for t in guard.transitions)
+    return simplify(replace(guard, transitions=transitions))
+
+
 def _plan(automaton: Acea, tests: dict[Term, int], folds: tuple[Fold, ...]) -> Plan:
     folded = {fold.register for fold in folds}
+    starts: dict[str, dict[Term, None]] = {}
+    for t in automaton.transitions:
+        for term in t.label.predicate:
+            if isinstance(term, Later) and isinstance(term.left, Reg) and isinstance(term.right, Latest):
+                starts.setdefault(term.left.name, {})[term] = None
 
     def edge(t: Transition) -> Edge:
         alone = [term for term in t.label.predicate if looks_at_one_event(term)]
         numbers = frozenset(tests.setdefault(term, len(tests)) for term in alone)
         conditions = tuple(term for term in t.label.predicate if not looks_at_one_event(term))
         assign = tuple((name, term) for name, term in t.label.assign if name not in folded)
+        if is_idle(t):  # who waits is given up as soon as a guard rules it out, rather than at the next step
+            conditions = tuple(start for name in dict(assign) for start in starts.get(name, ()))
         action = Action(t.label.marks, _fold_steps(t.label, folds))
         return Edge(t.source, numbers, assign, conditions, action, t.target, is_idle(t))
 

@@ -316,6 +316,8 @@ def carry_out(
     input_tags: Array,
     event: int,
     position: int,
+    moment: int,
+    latest: Array,
     constants: Array,
     constant_tags: Array,
     ranks: Array,
@@ -356,6 +358,12 @@ def carry_out(
             top += 1
         elif what == op.POSITION:
             values[top], tags[top] = position, op.VALUE
+            top += 1
+        elif what == op.MOMENT:
+            values[top], tags[top] = moment, op.VALUE
+            top += 1
+        elif what == op.LATEST:
+            values[top], tags[top] = latest[a, event], op.VALUE
             top += 1
         elif what == op.CLEAR:
             new[a] = op.UNSET
@@ -548,6 +556,9 @@ def advance_registers(
     ticks: Array,
     floors: Array,
     positions: Array,
+    moments: Array,
+    latest: Array,
+    ruled_out: Array,
     inputs: Array,
     input_tags: Array,
     edge_from: Array,
@@ -607,7 +618,7 @@ def advance_registers(
         letter, key = letters[i], keys[i]
         held = slot_count[key]
         slot_floor[key] = floors[i]
-        changes, amount = False, 0
+        changes, amount = ruled_out[i], 0
         for s in range(-1, held):
             numbered = slot_state[key, s] if s >= 0 else 0
             for m in range(set_at[numbered], set_at[numbered + 1]):
@@ -660,7 +671,7 @@ def advance_registers(
                         new[index] = 0
                     outcome = carry_out(
                         code, edge_code[edge, 0], edge_code[edge, 1], old, new, new_floats, inputs, input_tags, i,
-                        positions[i], constants, constant_tags, ranks, values, reals, tags,
+                        positions[i], moments[i], latest, constants, constant_tags, ranks, values, reals, tags,
                     )  # fmt: skip
                     if outcome < 0:
                         counters[NEXT_EVENT] = i
@@ -675,7 +686,7 @@ def advance_registers(
                         sign_row[0] = action
                         carry_out(
                             code, edge_code[edge, 1], edge_code[edge, 2], old, new, new_floats, inputs, input_tags, i,
-                            positions[i], constants, constant_tags, ranks, values, reals, tags,
+                            positions[i], moments[i], latest, constants, constant_tags, ranks, values, reals, tags,
                         )  # fmt: skip
                         for index in range(stores[action]):
                             sign_row[1 + 2 * index] = tags[index]

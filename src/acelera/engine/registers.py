@@ -8,6 +8,7 @@ one by one.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from acelera.engine import opcodes as op
 from acelera.engine import register_kernels as registers
 from acelera.engine.arena import Arena, Slots, grown
 from acelera.engine.frames import Frame, attribute_type
+from acelera.engine.guards import Guard
 from acelera.engine.instructions import Code
 from acelera.engine.letters import Alphabet
 from acelera.engine.machines import Events
@@ -144,8 +146,8 @@ class _Tables:
 class RegisterMachine:
     """Configurations in tables; work for each event grows with the number of configurations in the window."""
 
-    def __init__(self, plan: Plan, alphabet: Alphabet, code: Code) -> None:
-        self.plan, self.code, self._alphabet = plan, code, alphabet
+    def __init__(self, plan: Plan, alphabet: Alphabet, code: Code, guards: Sequence[Guard] = ()) -> None:
+        self.plan, self.code, self._alphabet, self._guards = plan, code, alphabet, guards
         self.arena, self.slots = Arena(), Slots()
         self.actions: list[Action] = list(dict.fromkeys(e.action for e in plan.edges if e.action != NO_ACTION))
         self.strings = Strings(code.texts)
@@ -178,6 +180,7 @@ class RegisterMachine:
         counters, slots = self.arena.counters, self.slots
         self._make_room()
         slots.make_room(keys)
+        events = self._guarded(events, keys)
         inputs = self._inputs(events)
         positions = events.frame.positions[events.within]
         counters[kernels.NEXT_EVENT] = 0
@@ -208,6 +211,17 @@ class RegisterMachine:
                     seen = at
         yield
 
+    def _guarded(self, events: Events, keys: int) -> Events:
+        """The events with what the guards say of them; each guard may look at those before it."""
+        if not self._guards:
+            return events
+        events = replace(events, latest=np.zeros((len(self._guards), len(events)), np.int64))
+        for number, guard in enumerate(self._guards):
+            latest, changed = guard.read(events, keys)
+            events.latest[number] = latest
+            events = replace(events, ruled_out=events.ruled_out | changed)
+        return events
+
     def _advance(self, events: Events, positions: Ints, inputs: Ints, input_tags: Ints) -> int:
         tables, slots = self.tables, self.slots
         return registers.advance_registers(
@@ -217,6 +231,9 @@ class RegisterMachine:
             events.ticks,
             events.floors,
             positions,
+            events.moments,
+            events.latest,
+            events.ruled_out,
             inputs,
             input_tags,
             self._from,
@@ -344,7 +361,10 @@ class RegisterMachine:
 
     def dump(self) -> dict[str, Section]:
         """Nodes, slots, interned rows and strings."""
-        return {**self.arena.dump(), **self.slots.dump(), **self.tables.dump(), "strings": list(self.strings.listed)}
+        dumped: dict[str, Section] = {**self.arena.dump(), **self.slots.dump(), **self.tables.dump()}
+        for number, guard in enumerate(self._guards):
+            dumped |= {f"guard{number}.{name}": section for name, section in guard.dump().items()}
+        return {**dumped, "strings": list(self.strings.listed)}
 
     def load(self, sections: Mapping[str, Any]) -> None:
         """Go on from a snapshot."""
@@ -352,6 +372,9 @@ class RegisterMachine:
         self.slots.load(sections)
         self.tables.load(sections)
         self.strings = Strings(sections["strings"])
+        for number, guard in enumerate(self._guards):
+            prefix = f"guard{number}."
+            guard.load({k.removeprefix(prefix): part for k, part in sections.items() if k.startswith(prefix)})
 
     def partial(self, key: int) -> list[tuple[int, str]]:
         """The partial matches of a key."""

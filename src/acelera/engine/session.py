@@ -17,6 +17,7 @@ from acelera.engine import kernels
 from acelera.engine.by_value import ValueMachine
 from acelera.engine.compiled import announce
 from acelera.engine.frames import Frame, column_of
+from acelera.engine.guards import Guard
 from acelera.engine.instructions import compile_plan
 from acelera.engine.keys import Keys
 from acelera.engine.letters import Alphabet
@@ -78,6 +79,7 @@ class Session:
         self.keys = Keys([*partition_by, *self.plan.split_by]) if self.plan.split_by else self.partitions
         self.order = Order(checked.schema, partition_by, ties)
         self.counts: Ints = np.zeros(1, np.int64)
+        self._times, self._times_from = np.empty(0, np.int64), 0
         self.events = 0
         self.matches = 0
         self.floor = int(kernels.FAR_PAST)
@@ -117,6 +119,7 @@ class Session:
             "keys": [encode(key) for key in self.keys.values()],
             "stream": _described(self._stream, self.order.ties),
             "automaton": self._automaton,
+            "times_from": self._times_from,
         }
         columns = pa.schema([pa.field(name, kind.arrow) for name, kind in self._stream.columns.items()])
         return pack(
@@ -125,6 +128,7 @@ class Session:
                 "state": state,
                 "columns": pa.RecordBatch.from_pylist([], schema=columns),
                 "counts": self.counts,
+                "times": self._times,
                 "rows": rows.batch,
                 "positions": rows.positions,
                 "places": self.store.places,
@@ -146,6 +150,7 @@ class Session:
         if self.keys is not self.partitions:
             self.keys.restore([decode(key) for key in state["keys"]])
         self.counts = sections["counts"]
+        self._times, self._times_from = sections["times"], state["times_from"]
         self.store.put(sections["rows"], sections["positions"], sections["places"])
         prefix = "machine."
         self.machine.load({k.removeprefix(prefix): part for k, part in sections.items() if k.startswith(prefix)})
@@ -220,12 +225,28 @@ class Session:
         letters, ticks = self.alphabet.read(frame), self.window.ticks(frame)
         keys = self.keys.read(frame) if self.keys is not self.partitions else partitions
         rows, within = np.arange(first, first + len(frame), dtype=np.int32), np.arange(len(frame))
-        events = Events(letters, keys, rows, ticks, self.window.floors(ticks), within, frame)
+        floors = self.window.floors(ticks)
+        moments, moment_floors = self._moments(frame, ticks, floors)
+        latest, ruled_out = np.zeros((1, len(frame)), np.int64), np.zeros(len(frame), np.bool_)
+        events = Events(letters, keys, rows, ticks, floors, within, moments, moment_floors, frame, latest, ruled_out)
         if self.split.columns:
             kept = np.flatnonzero(~self.split.missing(frame))
             if len(kept) < len(events):
                 events = events.only(kept)
         return events
+
+    def _moments(self, frame: Frame, ticks: Ints, floors: Ints) -> tuple[Ints, Ints]:
+        """Like ticks and floors, but different for all events of a key: several may happen at one time.
+
+        Times are replaced by places in the stream; `_times` are those of places from `_times_from` on.
+        """
+        if not self.window.timed or not self.plan.guards:
+            return frame.positions, floors
+        self._times = np.concatenate((self._times, ticks))
+        oldest = np.searchsorted(self._times, floors)
+        moments, moment_floors = np.arange(self.events + 1, self.events + len(frame) + 1), oldest + self._times_from + 1
+        self._times, self._times_from = self._times[oldest[-1] :], self._times_from + int(oldest[-1])
+        return moments, moment_floors
 
     def _pages(self) -> Iterator[Page]:
         """The matches of all hits."""
@@ -315,10 +336,20 @@ def _asks_for_type(test: Term) -> bool:
 
 def _machine(plan: Plan, alphabet: Alphabet, schema: Schema) -> Machine:
     """The quickest machine that can run a plan."""
+    quick = _quick_machine(plan, alphabet, schema)
+    return ValueMachine(plan, alphabet) if quick is None else quick
+
+
+def _quick_machine(plan: Plan, alphabet: Alphabet, schema: Schema) -> Machine | None:
+    """Tables, or registers with instructions; None if some term has no instruction."""
     if plan.is_table:
         return TableMachine(plan, alphabet)
     code = compile_plan(plan, schema)
-    return ValueMachine(plan, alphabet) if code is None else RegisterMachine(plan, alphabet, code)
+    guards = [_quick_machine(guard, alphabet, schema) for guard in plan.guards]
+    quick = [Guard(machine) for machine in guards if machine is not None]
+    if code is None or len(quick) < len(guards):
+        return None
+    return RegisterMachine(plan, alphabet, code, quick)
 
 
 def _is_empty_list(data: object) -> bool:
