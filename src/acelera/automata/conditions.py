@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from acelera.automata.model import Label, Mark, Transition
+from acelera.automata.model import Label, Mark, Transition, reachable
 from acelera.automata.parts import START_STATE, Part, disjunction
 from acelera.automata.terms import (
     UNSET,
@@ -12,6 +12,7 @@ from acelera.automata.terms import (
     Compared,
     Const,
     ForAll,
+    IfSet,
     Known,
     Reg,
     Sql,
@@ -21,6 +22,8 @@ from acelera.automata.terms import (
 from acelera.language import ast
 
 Register = Callable[[str], str]
+Attribute = tuple[str | None, str]
+"""A variable and an attribute of its events."""
 
 
 def filtered(part: Part, condition: ast.Condition, register: Register) -> Part:
@@ -125,16 +128,18 @@ def across(part: Part, predicate: ast.Expression, register: Register) -> Part:
     """x.a < y.b for all combinations.
 
     A comparison of one variable with another needs only the largest, the smallest or the common value of each side;
-    anything else needs the sets of values.
+    where each variable holds one event at most, its values are enough; anything else needs the sets of values.
     """
     sides = comparison(predicate)
     if sides is not None:
         return bounded(part, *sides, register)
     found = (node for node in ast.walk(predicate) if isinstance(node, ast.Attribute))
-    attributes: dict[str, dict[tuple[str | None, str], None]] = {}
+    attributes: dict[str, dict[Attribute, None]] = {}
     for node in found:
         assert node.variable is not None
         attributes.setdefault(node.variable, {})[(node.variable, node.name)] = None
+    if all(holds_one_event(part, variable) for variable in attributes):
+        return singly(part, predicate, [key for keys in attributes.values() for key in keys], register)
     names = {variable: register(f"all_{variable}") for variable in attributes}
     holds = ForAll(
         predicate, tuple(tuple(keys) for keys in attributes.values()), tuple(Reg(name) for name in names.values())
@@ -150,6 +155,30 @@ def across(part: Part, predicate: ast.Expression, register: Register) -> Part:
             assign[names[variable]] = Collected(state, len(keys), given) if marked else state
             touched = touched or bool(marked)
         label = t.label.with_assign(assign)
+        return label.with_predicate(holds) if touched else label
+
+    return part.relabelled(checked)
+
+
+def holds_one_event(part: Part, variable: str) -> bool:
+    """Whether no run marks a variable twice."""
+    marking = [t for t in part.transitions if t.label.bag(variable)]
+    afterwards = reachable({t.target for t in marking}, [(t.source, t.target) for t in part.transitions])
+    return all(len(t.label.bag(variable)) == 1 and t.source not in afterwards for t in marking)
+
+
+def singly(part: Part, predicate: ast.Expression, attributes: Sequence[Attribute], register: Register) -> Part:
+    """A predicate over variables that hold one event at most: a register for each attribute."""
+    names = {key: register(f"{key[0]}_{key[1]}") for key in attributes}
+    holds = IfSet(Sql(predicate, tuple((key, Reg(name)) for key, name in names.items())))
+
+    def checked(t: Transition) -> Label:
+        assign: dict[str, Term] = {}
+        for (variable, attribute), name in names.items():
+            marked = t.label.bag(variable or "")
+            assign[name] = t.label.before(marked[0].attribute(attribute)) if marked else before(t, name)
+        label = t.label.with_assign(assign)
+        touched = any(t.label.bag(variable or "") for variable, _ in names)
         return label.with_predicate(holds) if touched else label
 
     return part.relabelled(checked)

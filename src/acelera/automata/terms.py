@@ -343,6 +343,22 @@ class Compared(Term):
 
 
 @dataclass(frozen=True)
+class IfSet(Term):
+    """Whether a predicate holds; TRUE as long as one of its registers is UNSET."""
+
+    predicate: Sql
+
+    def value(self, env: Environment) -> Value:
+        """TRUE, or not."""
+        if any(term.value(env) is UNSET for term in self.predicate.parts()):
+            return True
+        return self.predicate.value(env)
+
+    def __str__(self) -> str:
+        return f"{self.predicate} if set"
+
+
+@dataclass(frozen=True)
 class Known(Term):
     """Whether a summary is not NULL: no value was NULL, and all were equal if they had to be."""
 

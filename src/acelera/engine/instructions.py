@@ -25,6 +25,7 @@ from acelera.automata.terms import (
     Fresh,
     Identical,
     Identity,
+    IfSet,
     Known,
     Later,
     Latest,
@@ -346,6 +347,11 @@ class _Compiler:
                 self.push(left)
                 self.push(right)
                 self.emit(op.COMPARE, op.GT, op.INTEGERS)
+                return Kind.BOOL
+            case IfSet(predicate):
+                self.push(predicate)
+                for read in _reads(predicate):
+                    self.emit(op.OR_UNSET, self.cells[read.name].at)
                 return Kind.BOOL
             case Latest(guard):
                 self.emit(op.LATEST, guard)

@@ -31,6 +31,7 @@ EQ, NE, LT, LE, GT, GE = range(6)
     KNOWN,
     COMPARE,
     COMPARE_IF_SET,
+    OR_UNSET,
     IDENTICAL,
     AND,
     OR,
@@ -48,10 +49,12 @@ EQ, NE, LT, LE, GT, GE = range(6)
     SQUARE_ROOT,
     COALESCE,
     REQUIRE,
-) = range(36)
+) = range(37)
 
 PUSHING = frozenset({CONSTANT, INPUT, POSITION, MOMENT, LATEST, OLD, NEW, FINISH, KNOWN})
-LEAVING = frozenset({KEEP, CLEAR, IDENTITY, NOT, IS_NULL, NEGATE, TO_FLOAT, FLOAT_BELOW, ABSOLUTE, SQUARE_ROOT})
+LEAVING = frozenset(
+    {OR_UNSET, KEEP, CLEAR, IDENTITY, NOT, IS_NULL, NEGATE, TO_FLOAT, FLOAT_BELOW, ABSOLUTE, SQUARE_ROOT}
+)
 """Instructions that make the stack larger by one, and those that leave its size as it is; all others take one off."""
 
 AGGREGATES = (

@@ -435,6 +435,9 @@ def carry_out(
             else:
                 order = sign(b, values, reals, top - 1, top, ranks)
                 values[top - 1] = 1 if compared(a, order) else 0
+        elif what == op.OR_UNSET:
+            if new[a] == op.UNSET:
+                values[top - 1], tags[top - 1] = 1, op.VALUE
         elif what == op.IDENTICAL:
             top -= 1
             same = tags[top - 1] == tags[top] and (tags[top] != op.VALUE or values[top - 1] == values[top])
