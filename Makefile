@@ -20,6 +20,10 @@ lint: $(VENV)/.dev
 
 bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/parsing.py
+	$(BIN)/python benchmarks/speed.py
+	$(BIN)/python benchmarks/listing.py
+	$(BIN)/python benchmarks/memory.py --events 5000000
+	$(BIN)/python benchmarks/start.py
 
 # The property tests with as many cases as one likes: make long EXAMPLES=100000
 long: $(VENV)/.dev

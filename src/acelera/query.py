@@ -65,8 +65,17 @@ class Query:
     def _built(self) -> Acea:
         return compile_formula(self.ast.formula, None, self.bag_union)
 
-    def explain(self) -> str:
+    def explain(
+        self,
+        schema: object = None,
+        *,
+        order_by: str | Sequence[str] | None = None,
+        type_column: str | None = "type",
+        event_type: str | None = None,
+    ) -> str:
         """What the query is and how it runs: its variables, its automaton, what must be remembered.
+
+        With a schema, as `check` takes it, also how the engine runs it: that depends on the types of attributes.
 
         >>> import acelera as ac
         >>> print(ac.query("MATCH A AS x ; B WITHIN 5 EVENTS").explain())
@@ -92,8 +101,21 @@ class Query:
           state: bounded by the window
           every match has one run: nothing is found twice
           every event counts, since WITHIN … EVENTS counts positions
+        >>> print(ac.query("MATCH A ; B").explain({"type": str}).splitlines()[-1])
+          by tables: constant work for each event, whatever the window
         """
-        return explain(str(self), self.ast, self.variables, self._built, self.automaton)
+        text = explain(str(self), self.ast, self.variables, self._built, self.automaton)
+        if schema is None:
+            return text
+        checked = self._check(self._schema(schema, order_by, type_column, event_type))
+        return "\n  ".join([f"{text}\n\nengine", *self._how_it_runs(checked)])
+
+    def _how_it_runs(self, checked: Checked) -> list[str]:
+        from acelera.engine.choice import how_it_runs
+        from acelera.engine.plan import plan_of
+
+        assert checked.schema is not None
+        return how_it_runs(plan_of(self._automaton(checked), checked.schema, self._is_formula), checked.schema)
 
     @property
     def variables(self) -> dict[str, str]:

@@ -18,7 +18,7 @@ from acelera.automata.terms import Environment, Term, holds
 from acelera.engine import kernels
 from acelera.engine.arena import Arena, Slots
 from acelera.engine.letters import Alphabet
-from acelera.engine.machines import Events
+from acelera.engine.machines import Events, Waiting
 from acelera.engine.plan import NO_ACTION, Action, Edge, Plan, stored_fields
 from acelera.engine.snapshots import Section, decode, encode
 from acelera.errors import AggregateError
@@ -262,11 +262,13 @@ class ValueMachine:
                 guard.newest = latest
             self.runs.append(runs)
 
-    def partial(self, key: int) -> list[tuple[int, str]]:
+    def waiting(self, key: int) -> list[Waiting]:
         """The partial matches of a key."""
-        if key >= len(self.runs):
-            return []
-        return [(node, _in_words(configurations)) for configurations, node in self.runs[key].nodes.items()]
+        runs = self.runs[key].nodes if key < len(self.runs) else {}
+        return [
+            Waiting(node, tuple((state, dict(registers)) for state, registers in sorted(configurations, key=repr)))
+            for configurations, node in runs.items()
+        ]
 
 
 def _terms(fields: Sequence[tuple[Any, str]]) -> tuple[Term, ...]:
@@ -280,11 +282,3 @@ def _signature(action: Action, after: Environment) -> Any:
         marked = [None if mark.fields is None else mark.event(after).without_origin() for mark in bag]
         bags.append((variable, tuple(sorted(marked, key=repr)) if len(marked) > 1 else tuple(marked)))
     return tuple(bags), action.folds
-
-
-def _in_words(configurations: Configurations) -> str:
-    shown = []
-    for state, registers in sorted(configurations, key=repr):
-        values = ", ".join(f"{name} = {value}" for name, value in registers)
-        shown.append(f"q{state}" + (f" ({values})" if values else ""))
-    return " or ".join(shown)

@@ -2,8 +2,7 @@
 
 A value is a 64-bit number with a tag. What the number means is known beforehand: an integer (also a boolean, a date, a
 time in the plan's unit), the bits of a float, or the number of a string. A register is a tag and one to three numbers.
-Terms that the machine has no instruction for are not run here: `compile_plan` returns None, and another machine takes
-over.
+Terms that the machine has no instruction for are not run here: `compile_plan` says so, and another machine takes over.
 """
 
 from __future__ import annotations
@@ -19,9 +18,12 @@ import numpy.typing as npt
 from acelera.automata.terms import (
     UNSET,
     Attr,
+    Collected,
     Compared,
     Const,
+    Environment,
     Finish,
+    ForAll,
     Fresh,
     Identical,
     Identity,
@@ -39,12 +41,13 @@ from acelera.automata.terms import (
 )
 from acelera.engine import opcodes as op
 from acelera.engine.frames import attribute_type
-from acelera.engine.plan import Action, Edge, Plan, stored_fields
+from acelera.engine.plan import Action, Edge, Plan, looks_at_one_event, stored_fields
 from acelera.language import ast
 from acelera.language.aggregates import find_aggregate
 from acelera.language.evaluation import evaluate
+from acelera.language.expressions import type_of
 from acelera.language.schema import Schema
-from acelera.language.types import Kind, Type
+from acelera.language.types import UNKNOWN, Kind, Type
 
 Ints = npt.NDArray[Any]
 
@@ -58,7 +61,7 @@ class Form(enum.Enum):
 
 
 class UnsupportedError(Exception):
-    """There is no instruction for this."""
+    """There is no instruction for this; the message says what it is."""
 
 
 _FORMS = {
@@ -90,36 +93,73 @@ class Cell:
 
 
 @dataclass(frozen=True)
+class Universal:
+    """A predicate that must hold for all combinations of members of sets.
+
+    `sets` are the registers that hold the sets: where each stands, how many values its members have, and where these
+    values go for the instructions, which read them as those of a configuration.
+    """
+
+    code: tuple[int, int]
+    sets: tuple[tuple[int, int, int], ...]
+
+
+@dataclass(frozen=True)
+class Input:
+    """What instructions read of an event: an attribute, or an expression that is evaluated beforehand."""
+
+    term: Term
+    kind: Kind
+
+
+@dataclass(frozen=True)
 class Code:
     """The instructions of all edges of a plan, and the tables that they refer to.
 
     `assign` and `marked` are ranges of instructions for each edge: the first computes the registers and tells whether
-    the conditions hold, the second leaves the values that the action stores. `inputs` are the attributes that are read.
+    the conditions hold, the second leaves the values that the action stores. `universal` are conditions over sets.
     """
 
     code: Ints
     assign: list[tuple[int, int]]
     marked: list[tuple[int, int]]
+    universal: list[list[Universal]]
     constants: Ints
     constant_tags: Ints
     texts: list[str]
-    inputs: list[str]
+    inputs: list[Input]
     unit: str
     width: int
     stored: dict[Action, tuple[Kind, ...]]
     stored_width: int
     string_cells: list[int]  # where strings stand in a configuration
     stack_size: int
+    cells: dict[str, Cell]
+    set_cells: list[int]  # where sets stand in a configuration
+    member_width: int
 
 
-def compile_plan(plan: Plan, schema: Schema) -> Code | None:
-    """The instructions of a plan; None if some term has none."""
+@dataclass(frozen=True)
+class _Bound(Term):
+    """A value of a member of a set, while a predicate is tested for it."""
+
+    at: int
+    kind: Kind
+
+    def value(self, env: Environment) -> Any:
+        """It has a value only in the machine."""
+        raise AssertionError("a bound value is read by instructions alone")
+
+
+def compile_plan(plan: Plan, schema: Schema) -> Code:
+    """The instructions of a plan; an UnsupportedError says which of its terms has none."""
     if plan.by_value:
-        return None
+        raise UnsupportedError("events that different parts of the query make may be equal")
+    compiler = _Compiler(plan, schema)
     try:
-        return _Compiler(plan, schema).compiled()
-    except UnsupportedError:
-        return None
+        return compiler.compiled()
+    except UnsupportedError as error:
+        raise UnsupportedError(f"{str(error) or 'there is no instruction'}, for {compiler.at}") from None
 
 
 @dataclass
@@ -129,27 +169,30 @@ class _Compiler:
     code: list[tuple[int, int, int, int]] = field(default_factory=list)
     constants: list[tuple[int, int]] = field(default_factory=list)
     texts: dict[str, int] = field(default_factory=dict)
-    inputs: dict[str, int] = field(default_factory=dict)
+    inputs: dict[Input, int] = field(default_factory=dict)
     cells: dict[str, Cell] = field(default_factory=dict)
-    kinds: dict[str, Type] = field(default_factory=dict)
+    members: dict[str, tuple[Kind, ...]] = field(default_factory=dict)  # what the members of sets are
+    at: str = ""  # what is being compiled, in words
     after: bool = False  # whether registers are read as they are after the assignment
 
     def compiled(self) -> Code:
         self.unit = _finest_unit(self.schema)
         self.starts = _starts(self.plan)
         self._lay_out()
-        assign, marked = [], []
+        assign, marked, universal = [], [], []
         stored: dict[Action, tuple[Kind, ...]] = {}
         for edge in self.plan.edges:
             begin = len(self.code)
             self._assign(edge)
             middle = len(self.code)
+            self.after = True
             fields = stored_fields(edge.action, self.plan)
             kinds = tuple(self.push(dict(mark.fields or ())[name]) for mark, name in fields)
             if stored.setdefault(edge.action, kinds) != kinds:
                 raise UnsupportedError
             assign.append((begin, middle))
             marked.append((middle, len(self.code)))
+            universal.append([self._universal(each) for each in edge.conditions if isinstance(each, ForAll)])
         values = np.array([value for value, _ in self.constants] or [0], np.int64)
         tags = np.array([tag for _, tag in self.constants] or [0], np.int64)
         width = 1 + sum(1 + cell.width for cell in self.cells.values())
@@ -160,6 +203,7 @@ class _Compiler:
             code,
             assign,
             marked,
+            universal,
             values,
             tags,
             list(self.texts),
@@ -170,6 +214,9 @@ class _Compiler:
             deepest,
             strings,
             self._stack_size(),
+            self.cells,
+            [self.cells[name].at + 1 for name in self.members],
+            2 * max((len(kinds) for kinds in self.members.values()), default=1),
         )
 
     def _stack_size(self) -> int:
@@ -190,6 +237,7 @@ class _Compiler:
                 assigned.setdefault(name, []).append(term)
         at = 1  # the state comes first
         for name in _in_order_of_need(assigned):
+            self.at = f"the register {name}"
             cell = self._cell(name, assigned[name], at)
             self.cells[name] = cell
             at += 1 + cell.width
@@ -206,11 +254,16 @@ class _Compiler:
                 raise UnsupportedError
             kind = given.pop() if given else Kind.INT
             found = find_aggregate(function)
-            if found is None or found.user_defined or kind not in _FORMS:
-                raise UnsupportedError
+            if found is None or found.user_defined:
+                raise UnsupportedError(f"the aggregate function {function} is Python")
+            if kind not in _FORMS:
+                raise UnsupportedError(f"values of type {kind.value}")
             if kind is Kind.STRING and function not in ("min", "max", "first", "last", "count"):
                 raise UnsupportedError
             return Cell(at, _WIDTHS.get(function, 1), _result_kind(function, kind), function, kind)
+        if any(isinstance(term, Collected) for term in terms):
+            self.members[name] = self._member_kinds(terms)
+            return Cell(at, 1, Kind.INT)
         alone = [term for term in terms if not any(part.name == name for part in _reads(term)) or not _is_sql(term)]
         kinds = {self.kind_of(term, name) for term in alone} - {Kind.NULL}
         if len(kinds) > 1 or not kinds <= set(_FORMS):
@@ -249,19 +302,63 @@ class _Compiler:
                 if len(kinds) > 1:
                     raise UnsupportedError
                 return kinds.pop() if kinds else Kind.NULL
-            case Sql(expression, leaves):
-                bound = dict(leaves)
-                return _Expression(self, lambda node: bound[(node.variable, node.name)]).kind_of(expression)
+            case Sql():
+                size, constants, after = len(self.code), len(self.constants), self.after
+                kind = self._sql(term)
+                del self.code[size:], self.constants[constants:]
+                self.after = after
+                return kind
         raise UnsupportedError
 
     def _assign(self, edge: Edge) -> None:
         self.after = False
         for name, term in edge.assign:
+            self.at = f"the register {name}"
             self._set(self.cells[name], name, term)
         self.after = True
         for condition in edge.conditions:
+            if isinstance(condition, ForAll):
+                continue
+            self.at = f"the condition {condition}"
             self.push(condition)
             self.emit(op.REQUIRE)
+
+    def _universal(self, condition: ForAll) -> Universal:
+        """The instructions that test a predicate for one combination."""
+        self.at = f"the condition {condition}"
+        bound: dict[tuple[str | None, str], Term] = {}
+        sets, at = [], 0
+        for keys, held in zip(condition.attributes, condition.sets, strict=True):
+            if not isinstance(held, Reg) or held.name not in self.members:
+                raise UnsupportedError
+            sets.append((self.cells[held.name].at, len(keys), at))
+            for key, kind in zip(keys, self.members[held.name], strict=True):
+                bound[key] = _Bound(at, kind)
+                at += 2
+        begin = len(self.code)
+        _Expression(self, lambda node: bound[(node.variable, node.name)]).push(condition.predicate)
+        self.emit(op.REQUIRE)
+        return Universal((begin, len(self.code)), tuple(sets))
+
+    def _collect(self, cell: Cell, name: str, term: Collected) -> None:
+        self._begin_summary(cell, name, term.state)
+        kinds = self.members[name]
+        for index, given in enumerate(term.given):
+            self._push_as(given, kinds[index % term.width])
+            if (index + 1) % term.width == 0:
+                self.emit(op.COLLECT, cell.at, term.width)
+
+    def _member_kinds(self, terms: Sequence[Term]) -> tuple[Kind, ...]:
+        """What the members of a set are, from all that are added to it."""
+        found: list[Kind] = []
+        for term in terms:
+            for index, given in enumerate(term.given if isinstance(term, Collected) else ()):
+                place, kind = index % term.width, self.kind_of(given)  # type: ignore[attr-defined]
+                found += [Kind.NULL] * (place + 1 - len(found))
+                if found[place] is not kind and Kind.NULL not in (found[place], kind):
+                    raise UnsupportedError
+                found[place] = kind if found[place] is Kind.NULL else found[place]
+        return tuple(found)
 
     def _set(self, cell: Cell, name: str, term: Term) -> None:
         """Compute a register as it is after the assignment."""
@@ -269,6 +366,8 @@ class _Compiler:
             self._fold(cell, name, term)
         elif term == Reg(name):
             self.emit(op.KEEP, cell.at, cell.width)
+        elif isinstance(term, Collected):
+            self._collect(cell, name, term)
         elif isinstance(term, Summary):
             self._begin_summary(cell, name, term.state)
             kinds = {"max": op.LARGEST, "min": op.SMALLEST, "common": op.COMMON}
@@ -323,6 +422,9 @@ class _Compiler:
                 return self.constant(constant)
             case Attr(name):
                 return self._input(name)
+            case _Bound(at, kind):
+                self.emit(op.OLD, at)
+                return kind
             case Position():
                 self.emit(op.POSITION)
                 return Kind.INT
@@ -362,10 +464,30 @@ class _Compiler:
                     raise UnsupportedError
                 self.emit(op.IDENTICAL)
                 return Kind.BOOL
-            case Sql(expression, leaves):
-                bound = dict(leaves)
-                return _Expression(self, lambda node: bound[(node.variable, node.name)]).push(expression)
+            case Sql():
+                return self._sql(term)
         raise UnsupportedError
+
+    def _sql(self, term: Sql) -> Kind:
+        """An expression; one that speaks of the event alone and has no instructions is evaluated beforehand."""
+        bound = dict(term.leaves)
+        size, constants = len(self.code), len(self.constants)
+        try:
+            return _Expression(self, lambda node: bound[(node.variable, node.name)]).push(term.expression)
+        except UnsupportedError:
+            kind = self._type_of(term).kind
+            if not looks_at_one_event(term) or kind not in _FORMS or kind in _TIMES:
+                raise
+            del self.code[size:], self.constants[constants:]
+            self.emit(op.INPUT, self.inputs.setdefault(Input(term, kind), len(self.inputs)))
+            return kind
+
+    def _type_of(self, term: Sql) -> Type:
+        def known(node: ast.Attribute) -> Type:
+            leaf = dict(term.leaves)[(node.variable, node.name)]
+            return attribute_type(leaf.name, self.schema) if isinstance(leaf, Attr) else UNKNOWN
+
+        return type_of(term.expression, known, lambda _: None)
 
     def constant(self, value: Any, kind: Kind | None = None) -> Kind:
         """Push a constant."""
@@ -392,8 +514,8 @@ class _Compiler:
         if kind is Kind.NULL:
             return self.constant(None)
         if kind not in _FORMS:
-            raise UnsupportedError
-        self.emit(op.INPUT, self.inputs.setdefault(name, len(self.inputs)))
+            raise UnsupportedError(f"values of type {kind.value}")
+        self.emit(op.INPUT, self.inputs.setdefault(Input(Attr(name), kind), len(self.inputs)))
         return kind
 
     def _known(self, name: str) -> Cell:
@@ -414,13 +536,6 @@ class _Expression:
 
     def __init__(self, compiler: _Compiler, bound: Callable[[ast.Attribute], Term]) -> None:
         self.compiler, self.bound = compiler, bound
-
-    def kind_of(self, expression: ast.Expression) -> Kind:
-        """Its kind, found by compiling it and throwing the code away."""
-        size, constants = len(self.compiler.code), len(self.compiler.constants)
-        kind = self.push(expression)
-        del self.compiler.code[size:], self.compiler.constants[constants:]
-        return kind
 
     def push(self, expression: ast.Expression) -> Kind:
         """Leave its value on the stack. Expressions that reach here are small, so recursion is safe."""

@@ -21,6 +21,7 @@ from acelera.engine.letters import Alphabet
 from acelera.engine.plan import Action, Plan
 from acelera.engine.program import Program
 from acelera.engine.snapshots import Section
+from acelera.language.events import Value
 
 Ints = npt.NDArray[Any]
 
@@ -55,6 +56,14 @@ class Events:
         return replace(self, latest=self.latest[:, kept], **{name: getattr(self, name)[kept] for name in arrays})
 
 
+@dataclass(frozen=True)
+class Waiting:
+    """Partial matches of a key: their node, and the states they may be in, each with the values of its registers."""
+
+    node: int
+    configurations: tuple[tuple[int, Mapping[str, Value]], ...]
+
+
 class Machine(Protocol):
     """Runs a plan."""
 
@@ -67,8 +76,8 @@ class Machine(Protocol):
     def collect(self, floor: int) -> None:
         """Forget what can no longer match: what starts before this tick, or has left the window of its key."""
 
-    def partial(self, key: int) -> list[tuple[int, str]]:
-        """The partial matches of a key: nodes, and where each stands, in words."""
+    def waiting(self, key: int) -> list[Waiting]:
+        """The partial matches of a key."""
 
     def stored_values(self, action: int, place: int, at: Ints, kind: pa.DataType) -> Any:
         """What an action has stored in a place, for some of its stored values; an aggregate that failed is an error."""
@@ -167,12 +176,10 @@ class TableMachine:
         """Nothing is ever stored."""
         raise AssertionError("a table stores no values")
 
-    def partial(self, key: int) -> list[tuple[int, str]]:
+    def waiting(self, key: int) -> list[Waiting]:
         """The partial matches of a key."""
-        if key >= len(self.slots.count):
-            return []
-        held = []
-        for s in range(self.slots.count[key]):
-            states = self.program.sets[self.slots.state[key, s]]
-            held.append((int(self.slots.node[key, s]), ", ".join(f"q{state}" for state in sorted(states))))
-        return held
+        found = []
+        for s in range(self.slots.count[key] if key < len(self.slots.count) else 0):
+            states = sorted(self.program.sets[self.slots.state[key, s]])
+            found.append(Waiting(int(self.slots.node[key, s]), tuple((state, {}) for state in states)))
+        return found

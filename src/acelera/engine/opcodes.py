@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-# What a value's tag says of it.
-VALUE, NULL, UNSET, FAILED = range(4)
+# What a value's tag says of it; a register that is forgotten is UNSET.
+UNSET, VALUE, NULL, FAILED = range(4)
 
 # What kind of numbers an instruction works on. Times are integers whose overflow is a failure rather than NULL.
 INTEGERS, FLOATS, STRINGS, TIMES, FLAVOURS = range(5)
@@ -48,8 +48,9 @@ EQ, NE, LT, LE, GT, GE = range(6)
     ABSOLUTE,
     SQUARE_ROOT,
     COALESCE,
+    COLLECT,
     REQUIRE,
-) = range(37)
+) = range(38)
 
 PUSHING = frozenset({CONSTANT, INPUT, POSITION, MOMENT, LATEST, OLD, NEW, FINISH, KNOWN})
 LEAVING = frozenset(

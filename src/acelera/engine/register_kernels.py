@@ -34,6 +34,12 @@ from acelera.engine.kernels import (
 FAILED, PAIRS = 100, 101
 """Reasons to stop: an aggregate failed, and there are more configurations than room to sort them in."""
 
+NO_ROOM = -2
+"""What `carry_out` returns if there is no room for a set."""
+
+TUPLES, VALUE_SETS, ITEMS, SET_COUNTS = range(4)
+"""What is counted of the sets that registers hold: members, sets, and the members of all sets together."""
+
 # What is counted: configurations, sets of them, their members, stored values.
 CONFIGURATIONS, SETS, MEMBERS, STORED, TABLE_COUNTS = range(5)
 
@@ -305,6 +311,127 @@ def finish(aggregate: int, row: Array, floats: Array, at: int, top: int, values:
 
 
 @compiled
+def collect_member(
+    new: Array,
+    at: int,
+    width: int,
+    top: int,
+    values: Array,
+    tags: Array,
+    tuples: Array,
+    tuple_table: Array,
+    sets: Array,
+    set_items: Array,
+    sets_table: Array,
+    sizes: Array,
+) -> bool:
+    """Add a member, whose values are at the top of the stack, to the set that a register holds; False if there is no
+    room.
+    """
+    begin, size = 0, 0
+    if new[at] == op.VALUE:
+        begin = sets[new[at + 1]]
+        size = sets[new[at + 1] + 1] - begin
+    tail = sizes[ITEMS]
+    full = 2 * (sizes[TUPLES] + 1) > len(tuple_table) or 2 * (sizes[VALUE_SETS] + 1) > len(sets_table)
+    if full or tail + size + 1 > len(set_items):
+        return False
+    row = tuples[sizes[TUPLES]]
+    row[:] = 0
+    for index in range(width):
+        row[2 * index] = tags[top + index]
+        row[2 * index + 1] = values[top + index] if tags[top + index] == op.VALUE else 0
+    member = intern_row(row, len(row), tuples, tuple_table, sizes[TUPLES])
+    if member == sizes[TUPLES]:
+        sizes[TUPLES] += 1
+    written, placed = 0, False
+    for index in range(begin, begin + size):
+        held = set_items[index]
+        if not placed and held >= member:
+            if held > member:
+                set_items[tail + written] = member
+                written += 1
+            placed = True
+        set_items[tail + written] = held
+        written += 1
+    if not placed:
+        set_items[tail + written] = member
+        written += 1
+    number = intern_set(set_items[tail:], written, sets, set_items, sets_table, sizes[VALUE_SETS])
+    if number == sizes[VALUE_SETS]:
+        sizes[VALUE_SETS] += 1
+        sizes[ITEMS] += written
+    new[at], new[at + 1] = op.VALUE, number
+    return True
+
+
+@compiled
+def holds_for_all(
+    universal: int,
+    universal_code: Array,
+    universal_sets: Array,
+    new: Array,
+    new_floats: Array,
+    inputs: Array,
+    input_tags: Array,
+    event: int,
+    position: int,
+    moment: int,
+    latest: Array,
+    code: Array,
+    constants: Array,
+    constant_tags: Array,
+    ranks: Array,
+    values: Array,
+    reals: Array,
+    tags: Array,
+    tuples: Array,
+    tuple_table: Array,
+    sets: Array,
+    set_items: Array,
+    sets_table: Array,
+    sizes: Array,
+) -> int:
+    """Whether a predicate holds for all combinations of members; TRUE as long as one of the sets is UNSET.
+
+    A row of `universal_sets` is: the predicate, where its register stands, the width of its members, and where their
+    values go.
+    """
+    first, last = universal_code[universal, 2], universal_code[universal, 3]
+    count = last - first
+    chosen, bound = np.zeros(count, np.int64), np.zeros(2, np.int64)
+    needed = 2
+    for s in range(first, last):
+        if new[universal_sets[s, 0]] == op.UNSET:
+            return 1
+        needed = max(needed, universal_sets[s, 2] + 2 * universal_sets[s, 1])
+    bound = np.zeros(needed, np.int64)
+    while True:
+        for s in range(first, last):
+            at, width, place = universal_sets[s, 0], universal_sets[s, 1], universal_sets[s, 2]
+            member = set_items[sets[new[at + 1]] + chosen[s - first]]
+            for index in range(2 * width):
+                bound[place + index] = tuples[member, index]
+        outcome = carry_out(
+            code, universal_code[universal, 0], universal_code[universal, 1], bound, new, new_floats, inputs,
+            input_tags, event, position, moment, latest, constants, constant_tags, ranks, values, reals, tags, tuples, tuple_table,
+            sets, set_items, sets_table, sizes,
+        )  # fmt: skip
+        if outcome != 1:
+            return outcome
+        s = 0
+        while s < count:
+            number = new[universal_sets[first + s, 0] + 1]
+            chosen[s] += 1
+            if chosen[s] < sets[number + 1] - sets[number]:
+                break
+            chosen[s] = 0
+            s += 1
+        if s == count:
+            return 1
+
+
+@compiled
 def carry_out(
     code: Array,
     begin: int,
@@ -324,8 +451,15 @@ def carry_out(
     values: Array,
     reals: Array,
     tags: Array,
+    tuples: Array,
+    tuple_table: Array,
+    sets: Array,
+    set_items: Array,
+    sets_table: Array,
+    sizes: Array,
 ) -> int:
-    """Carry out instructions. 1 if all that is required holds, 0 if not, -1 if an aggregate failed and was looked at.
+    """Carry out instructions. 1 if all that is required holds, 0 if not, -1 if an aggregate failed and was looked at,
+    NO_ROOM if there is no room for a set.
 
     `values` and `reals` are the stack, as integers and as floats; what is left on it begins at 0.
     """
@@ -480,6 +614,12 @@ def carry_out(
                     reals[top - 1] = math.sqrt(reals[top - 1])
                 else:  # also NaN
                     tags[top - 1] = op.NULL
+        elif what == op.COLLECT:
+            top -= b
+            if not collect_member(
+                new, a, b, top, values, tags, tuples, tuple_table, sets, set_items, sets_table, sizes
+            ):
+                return NO_ROOM
         elif what == op.COALESCE:
             top -= 1
             if tags[top - 1] == op.NULL:
@@ -603,6 +743,15 @@ def advance_registers(
     pairs: Array,
     counters: Array,
     stack_size: int,
+    edge_universal: Array,
+    universal_code: Array,
+    universal_sets: Array,
+    tuples: Array,
+    tuple_table: Array,
+    sets: Array,
+    set_items: Array,
+    sets_table: Array,
+    sizes: Array,
 ) -> int:
     """Read events, as `kernels.advance` does; slots hold sets of configurations rather than sets of states."""
     width, stored_width = configurations.shape[1], stored.shape[1]
@@ -675,10 +824,21 @@ def advance_registers(
                     outcome = carry_out(
                         code, edge_code[edge, 0], edge_code[edge, 1], old, new, new_floats, inputs, input_tags, i,
                         positions[i], moments[i], latest, constants, constant_tags, ranks, values, reals, tags,
+                        tuples, tuple_table, sets, set_items, sets_table, sizes,
                     )  # fmt: skip
-                    if outcome < 0:
+                    for u in range(edge_universal[edge, 0], edge_universal[edge, 1]):
+                        if outcome == 1:
+                            outcome = holds_for_all(
+                                u, universal_code, universal_sets, new, new_floats, inputs, input_tags, i,
+                                positions[i], moments[i], latest, code, constants, constant_tags, ranks, values, reals,
+                                tags, tuples, tuple_table, sets, set_items, sets_table, sizes,
+                            )  # fmt: skip
+                    if outcome == -1:
                         counters[NEXT_EVENT] = i
                         return FAILED
+                    if outcome == NO_ROOM:
+                        reason = NODES
+                        break
                     if outcome == 0:
                         continue
                     action = edge_action[edge]
@@ -690,6 +850,7 @@ def advance_registers(
                         carry_out(
                             code, edge_code[edge, 1], edge_code[edge, 2], old, new, new_floats, inputs, input_tags, i,
                             positions[i], moments[i], latest, constants, constant_tags, ranks, values, reals, tags,
+                            tuples, tuple_table, sets, set_items, sets_table, sizes,
                         )  # fmt: skip
                         for index in range(stores[action]):
                             sign_row[1 + 2 * index] = tags[index]
@@ -714,6 +875,10 @@ def advance_registers(
                         place -= 1
                     pairs[place, 0], pairs[place, 1], pairs[place, 2] = marked, number, is_final[target]
                     paired += 1
+                if reason == NODES:
+                    break
+            if reason == NODES:
+                break
             if paired == 0:
                 continue
             if s < 0:
@@ -764,6 +929,9 @@ def advance_registers(
                     node_newest[nodes] = node_newest[other]
                     target_node[target] = nodes
                     nodes += 1
+        if reason == NODES:
+            hits = hits_before
+            break
         if found > slots:
             hits = hits_before
             reason = SLOTS

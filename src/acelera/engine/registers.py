@@ -16,19 +16,23 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from acelera.automata.terms import Attr, Sql
 from acelera.engine import kernels
 from acelera.engine import opcodes as op
 from acelera.engine import register_kernels as registers
 from acelera.engine.arena import Arena, Slots, grown
-from acelera.engine.frames import Frame, attribute_type
+from acelera.engine.frames import Frame
 from acelera.engine.guards import Guard
-from acelera.engine.instructions import Code
-from acelera.engine.letters import Alphabet
-from acelera.engine.machines import Events
+from acelera.engine.instructions import Code, Input
+from acelera.engine.letters import Alphabet, over_columns
+from acelera.engine.machines import Events, Waiting
 from acelera.engine.plan import NO_ACTION, Action, Edge, Plan
 from acelera.engine.snapshots import Section
 from acelera.errors import AggregateError, DataError
+from acelera.language import ast
 from acelera.language.aggregates import OVERFLOW
+from acelera.language.evaluation import evaluate
+from acelera.language.events import Value
 from acelera.language.types import Kind
 
 Ints = npt.NDArray[Any]
@@ -127,9 +131,8 @@ class _Tables:
         self.build()
 
     def keep(self, sets: Ints, stored: Ints) -> tuple[Ints, Ints]:
-        """Only these sets and stored values; where they went."""
-        sizes = (self.set_at[1:] - self.set_at[:-1])[sets]
-        places = np.repeat(self.set_at[sets] - np.cumsum(sizes) + sizes, sizes) + np.arange(sizes.sum())
+        """Only these sets and stored values; where they went. The tables are to be built again."""
+        places, sizes = _members(self.set_at, sets)
         used, members = np.unique(self.members[places], return_inverse=True)
         self.configurations[: len(used)] = self.configurations[used]
         self.members[: len(members)] = members
@@ -139,8 +142,76 @@ class _Tables:
         moved_sets[sets], moved_stored[stored] = np.arange(len(sets)), np.arange(len(stored))
         self.counts[:] = len(used), len(sets), len(members), len(stored)
         self.target_stamp[:] = 0
-        self.build()
         return moved_sets, moved_stored
+
+
+class _ValueSets:
+    """The sets that registers hold, and their members, interned."""
+
+    def __init__(self, width: int) -> None:
+        self.sizes = np.zeros(registers.SET_COUNTS, np.int64)
+        self.tuples = np.zeros((1 << 6, width), np.int64)
+        self.sets = np.zeros((1 << 6) + 1, np.int64)
+        self.items = np.zeros(1 << 8, np.int64)
+        self.build()
+
+    @property
+    def arrays(self) -> tuple[Ints, ...]:
+        """As the kernel wants them."""
+        return self.tuples, self.tuple_table, self.sets, self.items, self.sets_table, self.sizes
+
+    def build(self) -> None:
+        """The tables by which they are found again."""
+        tuples, sets, _ = self.sizes.tolist()
+        self.tuple_table = np.full(2 * len(self.tuples), -1, np.int32)
+        self.sets_table = np.full(2 * (len(self.sets) - 1), -1, np.int32)
+        registers.intern_again(self.tuples, tuples, self.tuple_table)
+        registers.intern_sets_again(self.sets, self.items, sets, self.sets_table)
+
+    def enlarge(self) -> None:
+        """Room for twice as much."""
+        self.tuples, self.items = grown(self.tuples, 2 * len(self.tuples)), grown(self.items, 2 * len(self.items))
+        self.sets = grown(self.sets, 2 * (len(self.sets) - 1) + 1)
+        self.build()
+
+    @property
+    def crowded(self) -> bool:
+        """Whether more than a quarter is taken."""
+        return bool((4 * self.sizes > np.array((len(self.tuples), len(self.sets) - 1, len(self.items)))).any())
+
+    def keep(self, sets: Ints) -> Ints:
+        """Only these sets; where they went."""
+        places, sizes = _members(self.sets, sets)
+        used, items = np.unique(self.items[places], return_inverse=True)
+        self.tuples[: len(used)] = self.tuples[used]
+        self.items[: len(items)] = items
+        self.sets[1 : len(sets) + 1] = np.cumsum(sizes)
+        moved = np.zeros(len(self.sets), np.int64)
+        moved[sets] = np.arange(len(sets))
+        self.sizes[:] = len(used), len(sets), len(items)
+        self.build()
+        return moved
+
+    def dump(self) -> dict[str, Ints]:
+        """All of them, for a snapshot."""
+        tuples, sets, items = self.sizes.tolist()
+        return {"tuples": self.tuples[:tuples], "sets": self.sets[: sets + 1], "items": self.items[:items]}
+
+    def load(self, sections: Mapping[str, Any]) -> None:
+        """Those of a snapshot."""
+        names = ("tuples", "sets", "items")
+        self.sizes[:] = [len(sections[name]) - (name == "sets") for name in names]
+        while self.crowded:
+            self.enlarge()
+        for name in names:
+            getattr(self, name)[: len(sections[name])] = sections[name]
+        self.build()
+
+
+def _members(at: Ints, sets: Ints) -> tuple[Ints, Ints]:
+    """Where the members of some sets stand, and how many each has."""
+    sizes = (at[1:] - at[:-1])[sets]
+    return np.repeat(at[sets] - np.cumsum(sizes) + sizes, sizes) + np.arange(sizes.sum()), sizes
 
 
 class RegisterMachine:
@@ -152,10 +223,15 @@ class RegisterMachine:
         self.actions: list[Action] = list(dict.fromkeys(e.action for e in plan.edges if e.action != NO_ACTION))
         self.strings = Strings(code.texts)
         self.tables = _Tables(code.width, code.stored_width, plan.initial)
+        self.sets = _ValueSets(code.member_width)
+        self._universal = _universal(code)
         self._outgoing: dict[int, list[int]] = {}
         for index, edge in enumerate(plan.edges):
             self._outgoing.setdefault(edge.source, []).append(index)
         self._lay_out_edges(plan.edges)
+        self._needed: list[set[str]] = [set() for _ in range(plan.states)]  # the registers that each state is left with
+        for edge in plan.edges:
+            self._needed[edge.target] |= {name for name, _ in edge.assign}
         self._from, self._count = np.full((plan.states, 8), -1, np.int32), np.zeros((plan.states, 8), np.int32)
         self._waits = np.zeros((plan.states, 8), np.bool_)
         self._list: list[int] = []
@@ -206,6 +282,7 @@ class RegisterMachine:
                     if at == seen:  # one event needs more than there is
                         self.arena.enlarge()
                         self.tables.enlarge()
+                        self.sets.enlarge()
                     else:
                         self.collect(int(kernels.FAR_PAST))
                     seen = at
@@ -270,6 +347,8 @@ class RegisterMachine:
             self._pairs,
             self.arena.counters,
             self.code.stack_size,
+            *self._universal,
+            *self.sets.arrays,
         )
 
     def _make_room(self) -> None:
@@ -294,32 +373,31 @@ class RegisterMachine:
         """The attributes that instructions read, as numbers and tags."""
         shape = (max(len(self.code.inputs), 1), len(events))
         values, tags = np.zeros(shape, np.int64), np.zeros(shape, np.int8)
-        for index, name in enumerate(self.code.inputs):
-            column = events.frame[name]
+        for index, given in enumerate(self.code.inputs):
+            column = _input_column(given, events.frame)
             missing = column.is_null().to_numpy(zero_copy_only=False)
-            values[index] = self._numbers(name, events.frame)[events.within]
+            values[index] = self._numbers(str(given.term), column, given.kind)[events.within]
             tags[index] = np.where(missing[events.within], op.NULL, op.VALUE)
         return values, tags
 
-    def _numbers(self, name: str, frame: Frame) -> Ints:
-        column, kind = frame[name], attribute_type(name, frame.schema)
-        if kind.kind is Kind.STRING:
+    def _numbers(self, name: str, column: Any, kind: Kind) -> Ints:
+        if kind is Kind.STRING:
             return self.strings.numbers(column)
         if pa.types.is_dictionary(column.type):
             column = column.dictionary_decode()
-        if kind.kind is Kind.FLOAT:
+        if kind is Kind.FLOAT:
             floats = np.array(pc.fill_null(column.cast(pa.float64()), 0.0).to_numpy(zero_copy_only=False))
             floats += 0.0
             floats[np.isnan(floats)] = np.nan
             return floats.view(np.int64)
         try:
-            if kind.kind in (Kind.TIMESTAMP, Kind.DURATION):
-                column = column.cast(_time_type(kind.arrow, self.code.unit)).cast(pa.int64())
-            elif kind.kind is Kind.DATE:
+            if kind in (Kind.TIMESTAMP, Kind.DURATION):
+                column = column.cast(_time_type(column.type, self.code.unit)).cast(pa.int64())
+            elif kind is Kind.DATE:
                 column = column.cast(pa.date32()).cast(pa.int32())
             return np.asarray(pc.fill_null(column.cast(pa.int64()), 0).to_numpy(zero_copy_only=False))
         except pa.ArrowException as error:
-            raise DataError(f"the column `{name}` of type {kind} cannot be read: {error}") from None
+            raise DataError(f"{name}, of type {column.type}, cannot be read: {error}") from None
 
     # --- results --------------------------------------------------------------------------------------------------
 
@@ -356,12 +434,33 @@ class RegisterMachine:
         moved_sets, moved_stored = self.tables.keep(sets, np.unique(arena.two[storing]))
         slots.state[held] = moved_sets[slots.state[held]]
         arena.two[storing] = moved_stored[arena.two[storing]]
+        self._collect_sets()
         if self.tables.crowded:
             self.tables.enlarge()
+        else:
+            self.tables.build()
+
+    def _collect_sets(self) -> None:
+        """Forget the sets that no configuration holds."""
+        if not self.code.set_cells:
+            return
+        rows = self.tables.configurations[: self.tables.counts[registers.CONFIGURATIONS]]
+        cells = np.array(self.code.set_cells)
+        held = rows[:, cells - 1] == op.VALUE
+        numbers = rows[:, cells]
+        moved = self.sets.keep(np.unique(numbers[held]))
+        rows[:, cells] = np.where(held, moved[numbers], numbers)
+        if self.sets.crowded:
+            self.sets.enlarge()
 
     def dump(self) -> dict[str, Section]:
         """Nodes, slots, interned rows and strings."""
-        dumped: dict[str, Section] = {**self.arena.dump(), **self.slots.dump(), **self.tables.dump()}
+        dumped: dict[str, Section] = {
+            **self.arena.dump(),
+            **self.slots.dump(),
+            **self.tables.dump(),
+            **self.sets.dump(),
+        }
         for number, guard in enumerate(self._guards):
             dumped |= {f"guard{number}.{name}": section for name, section in guard.dump().items()}
         return {**dumped, "strings": list(self.strings.listed)}
@@ -371,21 +470,74 @@ class RegisterMachine:
         self.arena.load(sections)
         self.slots.load(sections)
         self.tables.load(sections)
+        self.sets.load(sections)
         self.strings = Strings(sections["strings"])
         for number, guard in enumerate(self._guards):
             prefix = f"guard{number}."
             guard.load({k.removeprefix(prefix): part for k, part in sections.items() if k.startswith(prefix)})
 
-    def partial(self, key: int) -> list[tuple[int, str]]:
+    def waiting(self, key: int) -> list[Waiting]:
         """The partial matches of a key."""
-        if key >= len(self.slots.count):
-            return []
-        held = []
-        for s in range(self.slots.count[key]):
+        found = []
+        for s in range(self.slots.count[key] if key < len(self.slots.count) else 0):
             begin, end = self.tables.set_at[self.slots.state[key, s] : self.slots.state[key, s] + 2]
-            states = np.unique(self.tables.configurations[self.tables.members[begin:end], 0])
-            held.append((int(self.slots.node[key, s]), ", ".join(f"q{state}" for state in states)))
+            rows = self.tables.configurations[self.tables.members[begin:end]]
+            found.append(Waiting(int(self.slots.node[key, s]), tuple((int(row[0]), self._held(row)) for row in rows)))
+        return found
+
+    def _held(self, row: Ints) -> dict[str, Value]:
+        """The registers of a configuration that hold one value each."""
+        held: dict[str, Value] = {}
+        for name, cell in self.code.cells.items():
+            if cell.width == 1 and name in self._needed[int(row[0])]:
+                value: Value = int(row[cell.at + 1])
+                if cell.kind is Kind.FLOAT:
+                    value = float(row[cell.at + 1 : cell.at + 2].view(np.float64)[0])
+                elif cell.kind is Kind.STRING:
+                    value = self.strings.listed[value]
+                held[name] = value if row[cell.at] == op.VALUE else None
         return held
+
+
+def _universal(code: Code) -> tuple[Ints, Ints, Ints]:
+    """Conditions over sets as the kernel wants them: a range for each edge, their instructions, their registers."""
+    ranges: list[tuple[int, ...]] = []
+    instructions: list[tuple[int, ...]] = []
+    sets: list[tuple[int, ...]] = []
+    for listed in code.universal:
+        ranges.append((len(instructions), len(instructions) + len(listed)))
+        for each in listed:
+            instructions.append((*each.code, len(sets), len(sets) + len(each.sets)))
+            sets += each.sets
+    return (
+        np.array(ranges or [(0, 0)], np.int32),
+        np.array(instructions or [(0, 0, 0, 0)], np.int32),
+        np.array(sets or [(0, 0, 0)], np.int32),
+    )
+
+
+def _input_column(given: Input, frame: Frame) -> Any:
+    """An attribute, or an expression over attributes, evaluated once for each combination of their values."""
+    if isinstance(given.term, Attr):
+        return frame[given.term.name]
+    assert isinstance(given.term, Sql)
+    expression = over_columns(given.term)
+    names = list(dict.fromkeys(node.name for node in ast.walk(expression) if isinstance(node, ast.Attribute)))
+    known: dict[tuple[Value, ...], Value] = {}
+    values = []
+    for row in zip(*(frame.plain(name) for name in names), strict=True):
+        if row not in known:
+            bound = dict(zip(names, row, strict=True))
+            known[row] = evaluate(expression, lambda node, bound=bound: bound[node.name])  # type: ignore[misc]
+        values.append(known[row])
+    kinds = {Kind.FLOAT: pa.float64(), Kind.STRING: pa.string(), Kind.BOOL: pa.bool_(), Kind.DATE: pa.int32()}
+    return pa.array(
+        values if names else [evaluate(expression, _nothing)] * len(frame), kinds.get(given.kind, pa.int64())
+    )
+
+
+def _nothing(node: ast.Attribute) -> Value:
+    raise AssertionError(f"a constant has no attribute {node.name}")
 
 
 def _time_type(kind: pa.DataType, unit: str) -> pa.DataType:

@@ -14,17 +14,14 @@ import pyarrow as pa
 from acelera.automata.model import Acea
 from acelera.automata.terms import Attr, Sql, Term, subterms
 from acelera.engine import kernels
-from acelera.engine.by_value import ValueMachine
+from acelera.engine.choice import machine_of
 from acelera.engine.compiled import announce
 from acelera.engine.frames import Frame, column_of
-from acelera.engine.guards import Guard
-from acelera.engine.instructions import compile_plan
 from acelera.engine.keys import Keys
 from acelera.engine.letters import Alphabet
-from acelera.engine.machines import Events, Machine, TableMachine
+from acelera.engine.machines import Events, Machine
 from acelera.engine.order import Order
 from acelera.engine.plan import Plan, plan_of
-from acelera.engine.registers import RegisterMachine
 from acelera.engine.results import Presenter
 from acelera.engine.snapshots import Section, decode, encode, pack
 from acelera.engine.store import Store
@@ -70,7 +67,7 @@ class Session:
         self.plan: Plan = plan_of(automaton, checked.schema, from_formula)
         self.window: Window = window_of(checked.query.within, checked.schema)
         self.alphabet = Alphabet(self.plan.tests, checked.schema)
-        self.machine: Machine = _machine(self.plan, self.alphabet, checked.schema)
+        self.machine: Machine = machine_of(self.plan, self.alphabet, checked.schema)
         self._presenter = Presenter(checked, self.plan, self.machine)
         self.store = Store(self._presenter.columns, checked.schema)
         partition_by = [key.name for key in checked.query.partition_by]
@@ -278,7 +275,12 @@ class Session:
                 terms += [term for _, bag in edge.action.marks for mark in bag for term in mark.terms()]
         names = {part.name for term in terms for part in subterms(term) if isinstance(part, Attr)}
         columns = {column_of(name, self._stream) for name in names}
-        columns |= {*self.store.batch_schema.names, *self._stream.order_by, *self.keys.columns}
+        columns |= {
+            *self.store.batch_schema.names,
+            *self._stream.order_by,
+            *self.keys.columns,
+            self._stream.type_column,
+        }
         needed = [name for name in self._stream.columns if name in columns]
         return needed or list(self._stream.columns)[:1]  # a batch without columns would have no rows
 
@@ -332,24 +334,6 @@ def _one_array(column: pa.ChunkedArray) -> Any:
 
 def _asks_for_type(test: Term) -> bool:
     return isinstance(test, Sql) and all(term == Attr("type") for _, term in test.leaves)
-
-
-def _machine(plan: Plan, alphabet: Alphabet, schema: Schema) -> Machine:
-    """The quickest machine that can run a plan."""
-    quick = _quick_machine(plan, alphabet, schema)
-    return ValueMachine(plan, alphabet) if quick is None else quick
-
-
-def _quick_machine(plan: Plan, alphabet: Alphabet, schema: Schema) -> Machine | None:
-    """Tables, or registers with instructions; None if some term has no instruction."""
-    if plan.is_table:
-        return TableMachine(plan, alphabet)
-    code = compile_plan(plan, schema)
-    guards = [_quick_machine(guard, alphabet, schema) for guard in plan.guards]
-    quick = [Guard(machine) for machine in guards if machine is not None]
-    if code is None or len(quick) < len(guards):
-        return None
-    return RegisterMachine(plan, alphabet, code, quick)
 
 
 def _is_empty_list(data: object) -> bool:

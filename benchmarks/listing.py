@@ -1,0 +1,77 @@
+"""How quickly matches become rows of Arrow tables, with numpy's sums beside them to tell how fast the core is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+import pyarrow as pa
+
+import acelera as ac
+from data import ticks
+from measuring import heading, in_turns, line, seconds
+
+ROWS = 200_000
+FORMULA = """MATCH SELL AS a ; BUY AS b ; SELL AS c
+    FILTER a.price > 150 AND b.price > 150 AND c.price > 150 WITHIN 50 EVENTS"""
+QUERIES = {
+    "SELECT a.price, b.price, c.price": f"SELECT a.price, b.price, c.price {FORMULA}",
+    "SELECT start, end": f"SELECT start, end {FORMULA}",
+    "SELECT a.name, b.name, c.name": f"SELECT a.name, b.name, c.name {FORMULA}",
+    "everything, as lists of structs": FORMULA,
+}
+BARS = ("SELECT a.price, b.price, c.price", "SELECT start, end")
+
+PROJECT = "MATCH (A+ AS x AGG m[hi <- max(x.v)] PROJECT m) WITHIN 100 EVENTS"
+
+
+def streamed(query: ac.Query, table: pa.Table) -> int:
+    """The number of matches, which come in batches that are looked at one at a time."""
+    return sum(batch.num_rows for batch in query.open(table.schema).stream(table))
+
+
+def three_events() -> None:
+    """Millions of matches of three events."""
+    table, numbers = ticks(ROWS), np.ones(100_000_000, np.int64)
+    found = streamed(ac.query(QUERIES[BARS[0]]), table)
+    heading(f"{found:,} matches of three events in {ROWS:,}, as Arrow; scaled to a core that sums 1e9 int64 a second")
+    works: dict[str, Callable[[], object]] = {"numpy": numbers.sum}
+    for name, text in QUERIES.items():
+        query = ac.query(text)
+        works[f"{name}: run"] = partial(query.run, table)
+        works[f"{name}: stream"] = partial(streamed, query, table)
+    best = in_turns(works, rounds=5)
+    sums = len(numbers) / best.pop("numpy")
+    line("numpy", sums / 1e9, "1e9 sums/s")
+    for name, taken in best.items():
+        rate = found / taken / 1e6
+        bar = 5.0 if name.startswith(BARS) else None
+        line(name, rate * 1e9 / sums, "million matches/s, scaled", at_least=bar, note=f"{rate:.1f} as measured")
+
+
+def projected() -> None:
+    """An iteration of which only the aggregate is kept: many runs, few matches."""
+    heading(PROJECT)
+    random = np.random.default_rng(1)
+    table = pa.table({"type": ["A"] * 10_000, "v": random.integers(0, 10, 10_000)})
+    query = ac.query(PROJECT)
+    query.run(table.slice(0, 100))
+    matches = 0
+
+    def run() -> None:
+        nonlocal matches
+        matches = query.run(table).num_rows
+
+    taken = seconds(run)
+    line("10,000 events, ten distinct values", taken, "seconds", note=f"{matches:,} matches")
+
+
+def main() -> None:
+    """Print the rates."""
+    three_events()
+    projected()
+
+
+if __name__ == "__main__":
+    main()

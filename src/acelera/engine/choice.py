@@ -1,0 +1,52 @@
+"""Which machine runs a plan, and why."""
+
+from __future__ import annotations
+
+from acelera.engine.by_value import ValueMachine
+from acelera.engine.guards import Guard
+from acelera.engine.instructions import UnsupportedError, compile_plan
+from acelera.engine.letters import Alphabet
+from acelera.engine.machines import Machine, TableMachine
+from acelera.engine.plan import Plan
+from acelera.engine.registers import RegisterMachine
+from acelera.language.schema import Schema
+
+
+def machine_of(plan: Plan, alphabet: Alphabet, schema: Schema) -> Machine:
+    """The quickest machine that can run a plan."""
+    try:
+        return _quick_machine(plan, alphabet, schema)
+    except UnsupportedError:
+        return ValueMachine(plan, alphabet)
+
+
+def _quick_machine(plan: Plan, alphabet: Alphabet, schema: Schema) -> Machine:
+    """Tables, or registers with instructions."""
+    if plan.is_table:
+        return TableMachine(plan, alphabet)
+    code = compile_plan(plan, schema)
+    guards = [Guard(_quick_machine(guard, alphabet, schema)) for guard in plan.guards]
+    return RegisterMachine(plan, alphabet, code, guards)
+
+
+def how_it_runs(plan: Plan, schema: Schema) -> list[str]:
+    """Which machine it will be and what that means, in words."""
+    lines = []
+    if plan.is_table:
+        lines.append("by tables: constant work for each event, whatever the window")
+    else:
+        try:
+            for each in (plan, *plan.guards):
+                if not each.is_table:
+                    compile_plan(each, schema)
+            lines.append("by registers: work for each event grows with the number of different registers' values")
+        except UnsupportedError as error:
+            lines.append(f"value by value in Python, which is slow: {error}")
+    if plan.guards:
+        lines.append("what UNLESS forbids runs beside")
+    if plan.split_by:
+        lines.append(f"split by {', '.join(plan.split_by)}, which all events of a match have in common")
+    if plan.folds:
+        functions = ", ".join(dict.fromkeys(fold.function for fold in plan.folds))
+        lines.append(f"aggregates that are only shown are computed from the matches: {functions}")
+    return lines

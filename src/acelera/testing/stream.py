@@ -1,0 +1,208 @@
+"""The events that a test pushes, as a session reads them: columns, keys of PARTITION BY, and the matches they end."""
+
+from __future__ import annotations
+
+import copy
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import pyarrow as pa
+
+from acelera.automata.terms import Attr, Term, subterms
+from acelera.engine.session import Session
+from acelera.errors import DataError, SchemaError, did_you_mean
+from acelera.language import ast
+from acelera.language.aggregates import canonical
+from acelera.language.checker import check
+from acelera.language.order import show
+from acelera.language.schema import Schema, schema_of
+from acelera.language.types import Kind
+from acelera.query import Query
+from acelera.tables import plain_values, to_arrow
+from acelera.testing.written import Row
+
+Key = tuple[Any, ...]
+
+_WITHOUT_LITERALS = (Kind.DECIMAL, Kind.DATE, Kind.TIMESTAMP)  # so they are written as strings or floats
+
+
+@dataclass(frozen=True, repr=False)
+class Match:
+    """A match: where it starts and ends, the positions of each variable's events, and its row of the result.
+
+    `key` is the value of PARTITION BY, or a tuple of them if there are several.
+    """
+
+    start: int
+    end: int
+    positions: dict[str, list[int]]
+    row: dict[str, Any]
+    key: Any = None
+
+    def __getitem__(self, variable: str) -> list[int]:
+        """The positions of a variable's events."""
+        return self.positions[variable]
+
+    def __repr__(self) -> str:
+        return f"Match({key_prefix(self.key)}start={self.start}, end={self.end}{listing(', ', self.positions)})"
+
+
+def key_prefix(key: Any) -> str:
+    """A key as the first argument, if there is one."""
+    return "" if key is None else f"key={key!r}, "
+
+
+def listing(before: str, positions: Mapping[str, list[int]]) -> str:
+    """The variables that hold something, if any do."""
+    shown = ", ".join(f"{name}={listed}" for name, listed in positions.items() if listed)
+    return before + shown if shown else ""
+
+
+class Stream:
+    """A session, and the events that it has read: for each its key, as the engine tells keys apart, and its type.
+
+    Without a schema the columns are those of the first rows; those that the query asks for besides are `missing`, and
+    NULL. `shown` are keys as users write them.
+    """
+
+    def __init__(
+        self,
+        query: Query,
+        schema: object,
+        first: Sequence[Row],
+        *,
+        type_column: str | None,
+        event_type: str | None,
+        **options: Any,
+    ) -> None:
+        self.query, self._given = query, schema is not None
+        self.missing: list[str] = []
+        if schema is None:
+            found = to_arrow(first).schema
+            self.missing = [name for name in _columns_asked(query, type_column) if name not in found.names]
+            schema = pa.schema([*found, *(pa.field(name, pa.null()) for name in self.missing)])
+        self.schema: Schema = schema_of(schema, type_column=type_column, event_type=event_type, stream=query.ast.stream)
+        self.known = [name for name in self.schema.columns if name not in self.missing]
+        self.variables = [name for name, held in query.variables.items() if held != "none"]
+        self.open = partial(_showing_positions(query, self.variables).open, self.schema, **options)
+        self.session: Session = self.open()
+        self._partition_by = [key.name for key in query.ast.partition_by]
+        self._batches: list[pa.Table] = []
+        self.keys: list[Key] = []
+        self.types: list[str] = []
+        self.shown: dict[Key, Any] = {}
+        self.ended: Counter[Key] = Counter()  # how many matches each key has
+
+    # --- events in, matches out -----------------------------------------------------------------------------------
+
+    def read(self, rows: Sequence[Row]) -> list[Match]:
+        """Read events; the matches that they end, by end, start and positions."""
+        batch, before = self._batch(rows), self.session.events
+        try:
+            found = read(self.session, batch)
+        finally:  # a batch that is out of order is not read; one that makes an aggregate fail is
+            if self.session.events > before:
+                self._remember(batch)
+        self.ended.update(self.keys[end] for end, *_ in found)
+        made = [(end, start, self._match(row, self.keys[end])) for end, start, row in found]
+        return [match for *_, match in sorted(made, key=lambda each: (*each[:2], list(each[2].positions.values())))]
+
+    def _match(self, row: dict[str, Any], key: Key) -> Match:
+        """A match, from a row that ends with its positions."""
+        start, end, *held = (row.pop(name) for name in list(row)[-2 - len(self.variables) :])
+        positions = [each if isinstance(each, list) else [each] for each in held]
+        return Match(start, end, dict(zip(self.variables, positions, strict=True)), row, self.shown[key])
+
+    def _remember(self, batch: pa.Table) -> None:
+        columns = {name: batch.column(name) for name in self._partition_by}
+        keys = self._keys(columns, batch.num_rows)
+        values = zip(*(column.to_pylist() for column in columns.values()), strict=True) if columns else [()] * len(keys)
+        for key, shown in zip(keys, values, strict=True):
+            self.shown.setdefault(key, shown if len(shown) > 1 else next(iter(shown), None))
+        types = [next(iter(self.schema.event_types or ()), "?")] * len(keys)
+        if self.schema.type_column is not None:
+            types = list(map(str, batch.column(self.schema.type_column).to_pylist()))
+        self.keys += keys
+        self.types += types
+        self._batches.append(batch)
+
+    def events(self) -> list[pa.Table]:
+        """All events, one by one."""
+        whole = pa.concat_tables(self._batches)
+        return [whole.slice(place, 1) for place in range(whole.num_rows)]
+
+    # --- columns --------------------------------------------------------------------------------------------------
+
+    def _batch(self, rows: Sequence[Row]) -> pa.Table:
+        for name in dict.fromkeys(name for row in rows for name in row):
+            if name not in self.known:
+                where = "the schema has" if self._given else "the events that were pushed first had"
+                hint = "" if self._given else "; pass schema=… to say beforehand which columns there are"
+                raise SchemaError(f"{where} no column `{name}`{did_you_mean(str(name), self.known) or hint}")
+        return pa.table({name: self._array(name, [row.get(name) for row in rows]) for name in self.schema.columns})
+
+    def _array(self, name: str, values: list[Any]) -> Any:
+        kind = self.schema.columns[name]
+        try:
+            if kind.kind in _WITHOUT_LITERALS and any(isinstance(each, str | float) for each in values):
+                return pa.array(values).cast(kind.arrow)
+            return pa.array(values, kind.arrow)
+        except (pa.ArrowException, OverflowError, ValueError, TypeError) as error:
+            hint = "" if self._given else " since the first push; pass schema=… if it is another"
+            raise DataError(f"`{name}` is of type {kind}{hint}: {error}") from None
+
+    # --- keys -----------------------------------------------------------------------------------------------------
+
+    def key_of(self, values: Sequence[Any]) -> Key:
+        """A key that a user has written."""
+        given = zip(self._partition_by, values, strict=True)
+        return self._keys({name: self._array(name, [value]) for name, value in given}, 1)[0]
+
+    def _keys(self, columns: Mapping[str, Any], size: int) -> list[Key]:
+        plain = [map(canonical, plain_values(column, self.schema.columns[name])) for name, column in columns.items()]
+        return list(zip(*plain, strict=True)) if columns else [()] * size
+
+    def key_text(self, key: Key) -> str:
+        """A key in words."""
+        return self.values_text(zip(self._partition_by, key, strict=True))
+
+    def values_text(self, values: Iterable[tuple[str, Any]]) -> str:
+        """Values of columns in words."""
+        return ", ".join(f"{name} = {show(self.schema, name, value)}" for name, value in values)
+
+
+def read(session: Session, batch: pa.Table) -> list[tuple[int, int, dict[str, Any]]]:
+    """Read events: where in the stream each match ends and starts, and its row."""
+    found: list[tuple[int, int, dict[str, Any]]] = []
+    for page in session.pages(batch):
+        found += zip(page.ends.tolist(), page.starts.tolist(), page.rows.to_pylist(), strict=True)
+    return found
+
+
+def _showing_positions(query: Query, variables: Sequence[str]) -> Query:
+    """The query, with further columns: where a match starts and ends, and the positions of each variable."""
+    bounds = [ast.SelectBound(bound, f"\0{bound}") for bound in ("start", "end")]
+    held = [ast.SelectAttribute(name, "position", f"\0{number}") for number, name in enumerate(variables)]
+    showing = copy.copy(query)
+    showing.ast = replace(query.ast, select=(*query.ast.select, *bounds, *held))
+    return showing
+
+
+def _columns_asked(query: Query, type_column: str | None) -> list[str]:
+    """The columns of the stream that a query speaks of."""
+    automata = (query.automaton, *query.automaton.guards)
+    terms: list[Term] = []
+    for label in (t.label for each in automata for t in each.transitions):
+        terms += [*(term for _, term in label.assign), *label.predicate]
+        terms += [term for _, bag in label.marks for mark in bag for term in mark.terms()]
+    names = [part.name for term in terms for part in subterms(term) if isinstance(part, Attr)]
+    variables = check(query.ast, None, query.bag_union).variables  # without a schema, they have what was made
+    for item in query.ast.select:
+        shown = item.aggregation if isinstance(item, ast.SelectAggregation) else item
+        if isinstance(shown, ast.Aggregation | ast.SelectAttribute) and shown.attribute is not None:
+            names += [shown.attribute] if shown.attribute not in variables[shown.variable].attributes else []
+    names += [key.name for key in query.ast.partition_by]
+    return [name for name in dict.fromkeys(names) if name not in ("type", "position", "time", type_column)]
