@@ -249,6 +249,32 @@ def test_what_is_waited_for(formula: str, stream: str, expected: list[str]) -> N
     assert [sorted(each.waits) for each in t.partial()] == [expected]
 
 
+@pytest.mark.parametrize(
+    ("formula", "stream", "expected"),
+    [
+        ("A+ ; B AGG n[m <- max(A.v)] FILTER n.m > 3", "A(v=1) X", ["q1 (m_1 = 1)"]),
+        ("A ; B AGG n[m <- max(A.s)] FILTER n.m > 'z'", "A(s='it')", ["q1 (m_1 = 'it')"]),
+        ("A ; B AGG n[m <- max(A.f)] FILTER n.m > 3", "A(f=1.5) A", ["q1 (m_1 = 1.5)", "q1 (m_1 = NULL)"]),
+        ("A+ ; B AGG n[m <- max(A.v)] PROJECT n FILTER n.m > 3", "A(v=2) A(v=3)", ["q1 (m_1 = 2) or q1 (m_1 = 3)", "q1 (m_1 = 3)"]),
+        ("A ; B FILTER A.v < B.v", "A(v=3)", ["q1 (max_A_1 = 3)"]),
+        ("A+ ; B FILTER A.s <> B.s", "A(s='x')", ["q1 (all_A_1 = {'x'})"]),
+        ("A ; B FILTER A.d < B.d", "A A(d=2)", ["q1 (max_A_1 = NULL)", "q1 (max_A_1 = 2.00)"]),  # min_B_2 is not yet set
+        ("A+ ; B FILTER A.d + B.v > 3 AND A.s < B.s", "A(s='x')", ["q1 (all_A_1 = {NULL}, max_A_3 = 'x')"]),
+        ("A+ ; B FILTER A.d + A.v * B.v > 3", "A(d=1)", ["q1 (all_A_1 = {(1.00, NULL)})"]),
+    ],
+)  # fmt: skip
+def test_registers_have_values(formula: str, stream: str, expected: list[str]) -> None:
+    t = Tester(f"MATCH {formula}", schema={"type": str, "v": int, "f": float, "d": "decimal(10, 2)", "s": str})
+    t.push(stream)
+    assert [each.state for each in t.partial()] == expected
+
+
+def test_only_so_many_configurations_are_shown() -> None:
+    t = Tester("MATCH A+ ; B AGG n[m <- max(A.v)] PROJECT n FILTER n.m > 3")
+    t.push(" ".join(f"A(v={number})" for number in range(9)))
+    assert t.partial()[0].state == "q1 (m_1 = 0) or q1 (m_1 = 1) or q1 (m_1 = 2) or q1 (m_1 = 3) or q1 (m_1 = 4) or …"
+
+
 def test_what_waits_for_the_last_event_matches_with_it() -> None:
     t = Tester("MATCH A ; B+ ; C WITHIN 6 EVENTS")
     t.push("ABXBAB")
@@ -346,6 +372,16 @@ def test_an_event_did_not_fit() -> None:
     ]
     [*_, line] = explained("MATCH A : B WITHIN 2 EVENTS", "AX")  # the window alone would have allowed a B there
     assert line == "  from 1: no matches; X at 2 did not fit, it waited for B (at the next position)"
+
+
+def test_a_guard_has_ruled_it_out() -> None:
+    t = Tester("MATCH (A ; C) UNLESS B")
+    t.push("AXB")
+    assert t.partial() == []
+    wanted = "C, start_1 > latest start of guard 1"
+    assert str(t).splitlines()[2:] == [f"  from 1: no matches; B at 3 did not fit, it waited for {wanted}"]
+    t.push("A")
+    assert shown(t.partial()) == [f"from 4: A=[4]; in q1 (start_1 = 4), waits for {wanted}"]
 
 
 def test_only_the_last_ones_are_explained() -> None:

@@ -28,6 +28,7 @@ from acelera.language.schema import Schema, schema_of
 from acelera.tables import to_arrow, to_rows, to_table
 
 if TYPE_CHECKING:
+    from acelera.engine.plan import Plan
     from acelera.engine.session import Session
 
 METHODS = ("engine", "automaton", "semantics")
@@ -51,6 +52,7 @@ class Query:
         self.ast = tree
         self.bag_union: BagUnion = bag_union
         self._text = text
+        self._planned: tuple[Schema, Plan] | None = None
         self._checked = check(tree, None, bag_union, text)
 
     @cached_property
@@ -112,10 +114,9 @@ class Query:
 
     def _how_it_runs(self, checked: Checked) -> list[str]:
         from acelera.engine.choice import how_it_runs
-        from acelera.engine.plan import plan_of
 
         assert checked.schema is not None
-        return how_it_runs(plan_of(self._automaton(checked), checked.schema, self._is_formula), checked.schema)
+        return how_it_runs(self._plan(checked), checked.schema)
 
     @property
     def variables(self) -> dict[str, str]:
@@ -243,7 +244,7 @@ class Query:
     def _session(self, checked: Checked, ties: str) -> Session:
         from acelera.engine.session import Session
 
-        return Session(checked, self._automaton(checked), ties, self._is_formula, self._fingerprint())
+        return Session(checked, self._plan(checked), ties, self._fingerprint())
 
     def _fingerprint(self) -> str:
         from acelera.engine.session import fingerprint_of
@@ -252,6 +253,16 @@ class Query:
 
     def _automaton(self, checked: Checked) -> Acea:
         return simplify(compile_formula(self.ast.formula, checked.schema, self.bag_union))
+
+    def _plan(self, checked: Checked) -> Plan:
+        """How the automaton runs over a stream; the last plan is kept, since a query often runs again."""
+        from acelera.engine.plan import plan_of
+
+        assert checked.schema is not None
+        if self._planned is None or self._planned[0] != checked.schema:
+            plan = plan_of(self._automaton(checked), checked.schema, self._is_formula)
+            self._planned = (checked.schema, plan)
+        return self._planned[1]
 
     def _run_engine(self, table: pa.Table, checked: Checked, ties: str) -> pa.Table:
         from acelera.engine.order import order_columns, sorted_indices

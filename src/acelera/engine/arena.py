@@ -13,19 +13,23 @@ from acelera.engine import kernels
 
 Ints = npt.NDArray[Any]
 
-LISTED_MATCHES, LISTED_MARKS = 1 << 16, 1 << 18
+LISTED_MATCHES, LISTED_MARKS = 1 << 17, 1 << 19
 """How many matches, and how many marked events, are listed at a time."""
 
 
 @dataclass(frozen=True)
 class Listed:
-    """Matches as flat arrays: their first and last rows, and for each what it marks, from first to last."""
+    """Matches as flat arrays: their first and last rows, and for each what it marks, from first to last.
+
+    `alike`: all have the same marks.
+    """
 
     start_row: Ints
     end_row: Ints
     offsets: Ints
     marks: Ints
     values: Ints
+    alike: bool
 
     def __len__(self) -> int:
         return len(self.start_row)
@@ -33,8 +37,8 @@ class Listed:
 
 def _by_start(starts: Ints, ends: Ints, offsets: Ints, marks: Ints, values: Ints) -> Listed:
     order = kernels.in_order_of_start(starts, ends)
-    offsets, marks, values = kernels.reordered(order, offsets, marks, values)
-    return Listed(starts[order], ends, offsets, marks, values)
+    offsets, marks, values, alike = kernels.reordered(order, offsets, marks, values)
+    return Listed(starts[order], ends, offsets, marks, values, alike)
 
 
 def _empty(size: int, kind: Any = np.int32) -> Ints:

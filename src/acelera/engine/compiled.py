@@ -20,15 +20,14 @@ def compiled(function: Function) -> Function:
         return numba.njit(nogil=True)(function)  # type: ignore[return-value]
 
 
-_announced = False
+_announced: set[str] = set()
 
 
 def announce(kernel: Callable[..., object]) -> None:
-    """Say so, once, if a kernel is about to be compiled for the first time, and others with it."""
-    global _announced
-    if not _announced and not _is_cached(kernel):
+    """Say so if a kernel is about to be compiled for the first time, and others with it; once for each."""
+    if kernel.__name__ not in _announced and not _is_cached(kernel):
         print("acelera: compiling its kernels, once per installation; this takes some seconds …", file=sys.stderr)
-    _announced = True
+    _announced.add(kernel.__name__)
 
 
 def _is_cached(kernel: object) -> bool:

@@ -136,6 +136,7 @@ class Code:
     stack_size: int
     cells: dict[str, Cell]
     set_cells: list[int]  # where sets stand in a configuration
+    members: dict[str, tuple[Kind, ...]]  # for each register that holds a set, what its members are
     member_width: int
 
 
@@ -216,6 +217,7 @@ class _Compiler:
             self._stack_size(),
             self.cells,
             [self.cells[name].at + 1 for name in self.members],
+            self.members,
             2 * max((len(kinds) for kinds in self.members.values()), default=1),
         )
 

@@ -254,13 +254,14 @@ def in_order_of_start(start_row: Array, end_row: Array) -> Array:
     for i in range(1, len(start_row) + 1):
         if i < len(start_row) and end_row[i] == end_row[begin]:
             continue
-        if i - begin <= 24:
-            for j in range(begin + 1, i):
-                moving, k = order[j], j
-                while k > begin and start_row[order[k - 1]] > start_row[moving]:
-                    order[k] = order[k - 1]
-                    k -= 1
-                order[k] = moving
+        low, high, sorted_already = start_row[begin], start_row[begin], True
+        for j in range(begin + 1, i):
+            sorted_already = sorted_already and start_row[j - 1] <= start_row[j]
+            low, high = min(low, start_row[j]), max(high, start_row[j])
+        if sorted_already:
+            pass
+        elif high - low < 4 * (i - begin) + 64:
+            sort_by_counting(start_row, begin, i, low, high, order)
         else:
             order[begin:i] = begin + np.argsort(start_row[begin:i], kind="mergesort")
         begin = i
@@ -268,16 +269,34 @@ def in_order_of_start(start_row: Array, end_row: Array) -> Array:
 
 
 @compiled
-def reordered(order: Array, offsets: Array, marks: Array, values: Array) -> tuple[Array, Array, Array]:
-    """What matches mark, in another order of the matches."""
+def sort_by_counting(start_row: Array, begin: int, end: int, low: int, high: int, order: Array) -> None:
+    """Matches from `begin` to `end` in order of their starts, which lie close together."""
+    places = np.zeros(high - low + 2, np.int64)
+    for j in range(begin, end):
+        places[start_row[j] - low + 1] += 1
+    for place in range(1, len(places)):
+        places[place] += places[place - 1]
+    for j in range(begin, end):
+        place = start_row[j] - low
+        order[begin + places[place]] = j
+        places[place] += 1
+
+
+@compiled
+def reordered(order: Array, offsets: Array, marks: Array, values: Array) -> tuple[Array, Array, Array, bool]:
+    """What matches mark, in another order of the matches; and whether all of them have the same marks."""
     new_offsets, new_marks, new_values = np.zeros_like(offsets), np.empty_like(marks), np.empty_like(values)
-    at = 0
+    at, alike = 0, True
     for i in range(len(order)):
-        for j in range(offsets[order[i]], offsets[order[i] + 1]):
-            new_marks[at], new_values[at] = marks[j], values[j]
+        first, last = offsets[order[i]], offsets[order[i] + 1]
+        if last - first != new_offsets[1] and i > 0:
+            alike = False
+        for j in range(last - first):
+            new_marks[at], new_values[at] = marks[first + j], values[first + j]
+            alike = alike and new_marks[j] == new_marks[at]
             at += 1
         new_offsets[i + 1] = at
-    return new_offsets, new_marks, new_values
+    return new_offsets, new_marks, new_values, alike
 
 
 @compiled

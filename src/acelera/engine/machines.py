@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from acelera.engine import kernels
 from acelera.engine.arena import Arena, Slots
+from acelera.engine.compiled import announce
 from acelera.engine.frames import Frame
 from acelera.engine.letters import Alphabet
 from acelera.engine.plan import Action, Plan
@@ -93,6 +94,7 @@ class TableMachine:
     """Sets of states and letters, looked up in tables: constant work for each event."""
 
     def __init__(self, plan: Plan, alphabet: Alphabet) -> None:
+        announce(kernels.advance)
         self.arena, self.slots = Arena(), Slots()
         self.program = Program(plan, alphabet)
         self.actions = self.program.actions

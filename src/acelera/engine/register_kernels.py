@@ -414,8 +414,8 @@ def holds_for_all(
                 bound[place + index] = tuples[member, index]
         outcome = carry_out(
             code, universal_code[universal, 0], universal_code[universal, 1], bound, new, new_floats, inputs,
-            input_tags, event, position, moment, latest, constants, constant_tags, ranks, values, reals, tags, tuples, tuple_table,
-            sets, set_items, sets_table, sizes,
+            input_tags, event, position, moment, latest, constants, constant_tags, ranks, values, reals, tags, tuples,
+            tuple_table, sets, set_items, sets_table, sizes,
         )  # fmt: skip
         if outcome != 1:
             return outcome

@@ -21,6 +21,7 @@ from acelera.engine import kernels
 from acelera.engine import opcodes as op
 from acelera.engine import register_kernels as registers
 from acelera.engine.arena import Arena, Slots, grown
+from acelera.engine.compiled import announce
 from acelera.engine.frames import Frame
 from acelera.engine.guards import Guard
 from acelera.engine.instructions import Code, Input
@@ -218,6 +219,7 @@ class RegisterMachine:
     """Configurations in tables; work for each event grows with the number of configurations in the window."""
 
     def __init__(self, plan: Plan, alphabet: Alphabet, code: Code, guards: Sequence[Guard] = ()) -> None:
+        announce(registers.advance_registers)
         self.plan, self.code, self._alphabet, self._guards = plan, code, alphabet, guards
         self.arena, self.slots = Arena(), Slots()
         self.actions: list[Action] = list(dict.fromkeys(e.action for e in plan.edges if e.action != NO_ACTION))
@@ -489,14 +491,40 @@ class RegisterMachine:
         """The registers of a configuration that hold one value each."""
         held: dict[str, Value] = {}
         for name, cell in self.code.cells.items():
-            if cell.width == 1 and name in self._needed[int(row[0])]:
-                value: Value = int(row[cell.at + 1])
-                if cell.kind is Kind.FLOAT:
-                    value = float(row[cell.at + 1 : cell.at + 2].view(np.float64)[0])
-                elif cell.kind is Kind.STRING:
-                    value = self.strings.listed[value]
-                held[name] = value if row[cell.at] == op.VALUE else None
+            if cell.width > 1 or name not in self._needed[int(row[0])] or row[cell.at] in (op.UNSET, op.FAILED):
+                continue
+            value: Value = int(row[cell.at + 1])
+            if cell.at + 1 in self.code.set_cells:
+                begin, end = self.sets.sets[value : value + 2]
+                members = self.sets.tuples[self.sets.items[begin:end]]
+                value = frozenset(self._member(name, member) for member in members)
+            else:
+                value = self._plain(value, cell.kind)
+            held[name] = value if row[cell.at] == op.VALUE else None
         return held
+
+    def _member(self, name: str, member: Ints) -> tuple[Value, ...]:
+        kinds = self.code.members[name]
+        numbers = [(int(member[2 * index]), int(member[2 * index + 1])) for index in range(len(kinds))]
+        return tuple(
+            self._plain(number, kind) if tag == op.VALUE else None
+            for (tag, number), kind in zip(numbers, kinds, strict=True)
+        )
+
+    def _plain(self, number: int, kind: Kind) -> Value:
+        """A number as the value that it stands for."""
+        match kind:
+            case Kind.FLOAT:
+                return float(np.int64(number).view(np.float64))
+            case Kind.STRING:
+                return self.strings.listed[number]
+            case Kind.BOOL:
+                return bool(number)
+            case Kind.TIMESTAMP:
+                return pa.scalar(number, pa.timestamp(self.code.unit)).as_py()
+            case Kind.DURATION:
+                return pa.scalar(number, pa.duration(self.code.unit)).as_py()
+        return number
 
 
 def _universal(code: Code) -> tuple[Ints, Ints, Ints]:

@@ -97,7 +97,6 @@ class Presenter:
             dict.fromkeys(mark for action in actions for _, bag in action.marks for mark in bag)
         )
         self.stored = [stored_fields(action, plan) for action in actions]
-        self.empty = pa.RecordBatch.from_pylist([], schema=checked.result_schema)
 
     @property
     def columns(self) -> list[str]:
@@ -124,8 +123,7 @@ class Presenter:
         page = _Page(self, listed, rows)
         page.refuse_failures()
         arrays = [page.column(column) for column in self.checked.columns]
-        if not arrays:
-            return self.empty
+        page.close()
         return pa.RecordBatch.from_arrays(arrays, schema=self.checked.result_schema)
 
 
@@ -147,15 +145,16 @@ class _Page:
         self._folded: dict[int, Any] = {}
         self._columns: dict[str, Any] = {}
 
+    def close(self) -> None:
+        """Forget what refers back to the page, so that it is freed at once."""
+        self._held.clear()
+
     @cached_property
     def layout(self) -> Ints | None:
         """The actions of every match, if they are the same in all."""
-        size, matches = len(self.action), len(self.listed)
-        if not size or size % matches or self.stored_at is not None:
+        if not self.listed.alike or not len(self.action) or self.stored_at is not None:
             return None
-        actions = self.action.reshape(matches, size // matches)
-        alike = (np.diff(self.offsets) == actions.shape[1]).all() and (actions == actions[0]).all()
-        return np.asarray(actions[0]) if alike else None
+        return self.action[: self.offsets[1]]
 
     @cached_property
     def match(self) -> Ints:

@@ -11,17 +11,15 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from acelera.automata.model import Acea
 from acelera.automata.terms import Attr, Sql, Term, subterms
 from acelera.engine import kernels
 from acelera.engine.choice import machine_of
-from acelera.engine.compiled import announce
 from acelera.engine.frames import Frame, column_of
 from acelera.engine.keys import Keys
 from acelera.engine.letters import Alphabet
 from acelera.engine.machines import Events, Machine
 from acelera.engine.order import Order
-from acelera.engine.plan import Plan, plan_of
+from acelera.engine.plan import Plan
 from acelera.engine.results import Presenter
 from acelera.engine.snapshots import Section, decode, encode, pack
 from acelera.engine.store import Store
@@ -58,13 +56,12 @@ class Session:
     >>> session.finish()
     """
 
-    def __init__(self, checked: Checked, automaton: Acea, ties: str, from_formula: bool, fingerprint: str) -> None:
+    def __init__(self, checked: Checked, plan: Plan, ties: str, fingerprint: str) -> None:
         assert checked.schema is not None
-        self._fingerprint, self._automaton = fingerprint, fingerprint_of(repr(automaton))
-        announce(kernels.advance)
+        self._fingerprint = fingerprint
         self.schema, self._stream = checked.result_schema, checked.schema
         self._checked = checked
-        self.plan: Plan = plan_of(automaton, checked.schema, from_formula)
+        self.plan = plan
         self.window: Window = window_of(checked.query.within, checked.schema)
         self.alphabet = Alphabet(self.plan.tests, checked.schema)
         self.machine: Machine = machine_of(self.plan, self.alphabet, checked.schema)
@@ -115,7 +112,7 @@ class Session:
             "partitions": [encode(key) for key in self.partitions.values()],
             "keys": [encode(key) for key in self.keys.values()],
             "stream": _described(self._stream, self.order.ties),
-            "automaton": self._automaton,
+            "plan": fingerprint_of(repr(self.plan)),
             "times_from": self._times_from,
         }
         columns = pa.schema([pa.field(name, kind.arrow) for name, kind in self._stream.columns.items()])
@@ -136,7 +133,7 @@ class Session:
     def restore(self, sections: Mapping[str, Any]) -> None:
         """Go on from the sections of a snapshot."""
         state = sections["state"]
-        if state["automaton"] != self._automaton:
+        if state["plan"] != fingerprint_of(repr(self.plan)):
             raise SnapshotError(
                 "the snapshot was made with another version of acelera, or with other aggregate functions, which "
                 "compiles this query otherwise; read the stream again from its beginning"

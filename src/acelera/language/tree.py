@@ -8,6 +8,10 @@ from typing import TypeVar
 
 from acelera.errors import Span
 
+_NAMES: dict[type, tuple[str, ...]] = {}
+"""For each kind of node its fields, but the span."""
+
+
 N = TypeVar("N", bound="Node")
 T = TypeVar("T")
 
@@ -20,7 +24,10 @@ class Node:
 
     def parts(self) -> tuple[object, ...]:
         """The values of all fields but the span."""
-        return tuple(getattr(self, f.name) for f in fields(self) if f.name != "span")
+        kind = type(self)
+        if kind not in _NAMES:
+            _NAMES[kind] = tuple(each.name for each in fields(self) if each.name != "span")
+        return tuple([getattr(self, name) for name in _NAMES[kind]])
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Node):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from itertools import chain, islice
 from typing import Any
 
@@ -60,15 +61,15 @@ class Partials(list[Partial]):
 
 def partials(stream: Stream, keys: Sequence[Key], limit: int) -> Partials:
     """The partial matches of some keys, at most so many."""
-    runs = [Runs(stream.session, each) for each in keys]
-    listed = islice(chain.from_iterable(_partials(each, stream) for each in runs), limit)
+    runs, steps = [Runs(stream.session, each) for each in keys], Steps(stream)
+    listed = islice(chain.from_iterable(_partials(each, steps, stream) for each in runs), limit)
     found = Partials(sorted(listed, key=lambda each: (each.start, list(each.positions.values()))))
     found.more = sum(each.count() for each in runs) - len(found)
     return found
 
 
-def _partials(runs: Runs, stream: Stream) -> Iterator[Partial]:
-    at, actions, steps = stream.session.store.frame().positions, stream.session.machine.actions, Steps(stream)
+def _partials(runs: Runs, steps: Steps, stream: Stream) -> Iterator[Partial]:
+    at, actions = stream.session.store.frame().positions, stream.session.machine.actions
     for waiting, split in runs.held(runs.floor(ahead=1)):
         state, waits = steps.state(waiting), steps.waits([(waiting, split)])
         for start, marked in runs.paths(waiting.node):
@@ -80,7 +81,6 @@ def _partials(runs: Runs, stream: Stream) -> Iterator[Partial]:
 
 
 # --- which there are ----------------------------------------------------------------------------------------------
-
 
 Standing = tuple[Waiting, tuple[tuple[str, Any], ...]]
 """Where partial matches stand, and the values that split the stream, by column."""
@@ -263,8 +263,12 @@ def _value_text(value: Any) -> str:
     match value:
         case frozenset():
             return f"{{{_some(sorted(map(_value_text, value)), ', ')}}}"
+        case (single,):  # a member of a set of values of one attribute
+            return _value_text(single)
         case tuple():
             return f"({', '.join(map(_value_text, value))})"
+        case Decimal():
+            return str(value)
     return str(Const(value))
 
 
