@@ -1,12 +1,14 @@
 """Tables of all kinds in, Arrow tables out, with every type of value as it was."""
 
 import datetime
+from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
 
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.dataset as ds
 import pytest
 
 import acelera as ac
@@ -27,11 +29,47 @@ QUERY = ac.query("SELECT A.v AS a, B.v AS b MATCH A ; B")
         pd.DataFrame(ROWS),
         pd.DataFrame(ROWS, index=["x", "y"]),
         pl.DataFrame(ROWS),
+        ds.dataset(pa.Table.from_pylist(ROWS)),
     ],
-    ids=["dicts", "table", "batch", "reader", "pandas", "pandas with an index", "polars"],
+    ids=["dicts", "table", "batch", "reader", "pandas", "pandas with an index", "polars", "dataset"],
 )
 def test_inputs(table: object) -> None:
     assert QUERY.run(table).to_pylist() == [{"a": 1, "b": 2}]
+
+
+def test_sources_are_read_piece_by_piece() -> None:
+    read = []
+
+    def batches() -> Iterator[pa.Table]:
+        for number in range(3):
+            read.append(number)
+            yield pa.Table.from_pylist([{**row, "v": 10 * number + row["v"]} for row in ROWS])
+
+    stream = QUERY.stream(batches())
+    assert next(stream).to_pylist() == [{"a": 1, "b": 2}]
+    assert read == [0]  # the rest has not been asked for
+    assert [row["b"] for batch in stream for row in batch.to_pylist()] == [12, 12, 22, 22, 22]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        ROWS,
+        pa.Table.from_pylist(ROWS).to_reader(max_chunksize=1),
+        ds.dataset(pa.Table.from_pylist(ROWS)),
+        iter([ROWS[:1], pl.DataFrame(ROWS[1:])]),
+    ],
+    ids=["dicts", "reader", "dataset", "iterator"],
+)
+def test_sources(source: object) -> None:
+    assert QUERY.stream(source).read_all().to_pylist() == [{"a": 1, "b": 2}]
+
+
+def test_a_source_that_is_wrong_says_so() -> None:
+    with pytest.raises(ac.UsageError, match="there is no batch"):
+        QUERY.stream(iter([]))
+    with pytest.raises(ac.DataError, match="row 2 is out of order"):
+        QUERY.stream([{"type": "A", "v": 2}, {"type": "B", "v": 1}], order_by="v").read_all()
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ from acelera.language.checker import BagUnion, Checked, check, check_variables
 from acelera.language.parser import parse_query
 from acelera.language.printer import print_query
 from acelera.language.schema import Schema, schema_of
-from acelera.tables import to_arrow, to_rows, to_table
+from acelera.tables import in_batches, to_arrow, to_rows, to_table
 
 if TYPE_CHECKING:
     from acelera.engine.plan import Plan
@@ -159,7 +159,7 @@ class Query:
         Parameters
         ----------
         table
-            The events: a pyarrow table, a pandas or polars data frame, or a list of dicts.
+            The events: a pyarrow table, reader or dataset, a pandas or polars data frame, or a list of dicts.
         order_by
             The column, or columns, that order the events. A timestamp in first place gives them their time. Without
             it the order is that of the rows.
@@ -219,6 +219,32 @@ class Query:
         _one_of("ties", ties, TIES)
         checked = self._check(self._schema(schema, order_by, type_column, event_type))
         return self._session(checked, ties)
+
+    def stream(
+        self,
+        source: object,
+        *,
+        order_by: str | Sequence[str] | None = None,
+        type_column: str | None = "type",
+        event_type: str | None = None,
+        ties: str = "error",
+    ) -> pa.RecordBatchReader:
+        """Find all matches while the source is read; its rows must come in the order of `order_by`.
+
+        The source is a pyarrow reader or dataset, an iterator of batches, or anything that `run` takes. Matches come in
+        batches of bounded size, by where they end.
+
+        >>> import acelera as ac
+        >>> batches = iter([[{"type": "A"}, {"type": "B"}], [{"type": "B"}]])
+        >>> for batch in ac.query("SELECT start, end MATCH A ; B").stream(batches):
+        ...     print(batch.to_pylist())
+        [{'start': 1, 'end': 2}]
+        [{'start': 1, 'end': 3}]
+        """
+        schema, tables = in_batches(source)
+        session = self.open(schema, order_by=order_by, type_column=type_column, event_type=event_type, ties=ties)
+        found = (batch for table in tables for batch in session.stream(table))
+        return pa.RecordBatchReader.from_batches(session.schema, found)
 
     def resume(self, snapshot: bytes) -> Session:
         """Go on with a stream from the snapshot of a session of the same query.

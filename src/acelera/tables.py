@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import datetime
 import operator
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import pyarrow as pa
@@ -38,6 +39,8 @@ def to_arrow(table: object) -> pa.Table:
         return pa.Table.from_batches([table])
     if isinstance(table, pa.RecordBatchReader):
         return table.read_all()
+    if _is_dataset(table):
+        return table.to_table()  # type: ignore[attr-defined]
     if isinstance(table, Sequence) and not isinstance(table, str | bytes):
         return _from_dicts(table)
     pandas = type(table).__module__.startswith("pandas.") and hasattr(table, "columns")
@@ -47,9 +50,32 @@ def to_arrow(table: object) -> pa.Table:
         except (pa.ArrowException, ValueError, TypeError) as error:
             raise DataError(f"the data frame cannot be read as an Arrow table: {error}") from None
     raise UsageError(
-        f"cannot read events from {type(table).__name__}; give a pyarrow table, a pandas or polars data frame, "
-        "or a list of dicts"
+        f"cannot read events from {type(table).__name__}; give a pyarrow table, reader or dataset, a pandas or polars "
+        "data frame, or a list of dicts"
     )
+
+
+def _is_dataset(table: object) -> bool:
+    return type(table).__module__ == "pyarrow._dataset" and hasattr(table, "to_batches")
+
+
+def in_batches(source: object) -> tuple[pa.Schema, Iterator[pa.Table]]:
+    """The schema of a source and its rows, some at a time: those that can be read piece by piece are."""
+    if isinstance(source, pa.RecordBatchReader):
+        return source.schema, (pa.Table.from_batches([batch]) for batch in source)
+    if _is_dataset(source):
+        batches = source.to_batches()  # type: ignore[attr-defined]
+        return source.schema, (pa.Table.from_batches([batch]) for batch in batches)  # type: ignore[attr-defined]
+    if isinstance(source, Iterator):
+        first = next(source, None)
+        if first is None:
+            raise UsageError(
+                "there is no batch, so the columns are not known; give an empty table that has them"
+            )
+        table = to_arrow(first)
+        return table.schema, chain([table], map(to_arrow, source))
+    table = to_arrow(source)
+    return table.schema, iter([table])
 
 
 def _without_index(table: pa.Table) -> pa.Table:
