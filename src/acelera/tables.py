@@ -69,9 +69,7 @@ def in_batches(source: object) -> tuple[pa.Schema, Iterator[pa.Table]]:
     if isinstance(source, Iterator):
         first = next(source, None)
         if first is None:
-            raise UsageError(
-                "there is no batch, so the columns are not known; give an empty table that has them"
-            )
+            raise UsageError("there is no batch, so the columns are not known; give an empty table that has them")
         table = to_arrow(first)
         return table.schema, chain([table], map(to_arrow, source))
     table = to_arrow(source)

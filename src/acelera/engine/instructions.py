@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from acelera.automata.terms import (
     UNSET,
@@ -72,7 +73,9 @@ _FORMS = {
     Kind.TIMESTAMP: Form.INT,
     Kind.DATE: Form.INT,
     Kind.DURATION: Form.INT,
+    Kind.DECIMAL: Form.INT,
 }
+_SELECTED = (Kind.STRING, Kind.DECIMAL)  # of these, aggregates can only take one out
 _TIMES = (Kind.TIMESTAMP, Kind.DURATION)
 _UNITS = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1_000, "ns": 1}
 
@@ -138,6 +141,7 @@ class Code:
     set_cells: list[int]  # where sets stand in a configuration
     members: dict[str, tuple[Kind, ...]]  # for each register that holds a set, what its members are
     member_width: int
+    scale: int  # of decimals
 
 
 @dataclass(frozen=True)
@@ -173,6 +177,7 @@ class _Compiler:
     inputs: dict[Input, int] = field(default_factory=dict)
     cells: dict[str, Cell] = field(default_factory=dict)
     members: dict[str, tuple[Kind, ...]] = field(default_factory=dict)  # what the members of sets are
+    scale: int | None = None  # of decimals
     at: str = ""  # what is being compiled, in words
     after: bool = False  # whether registers are read as they are after the assignment
 
@@ -219,6 +224,7 @@ class _Compiler:
             [self.cells[name].at + 1 for name in self.members],
             self.members,
             2 * max((len(kinds) for kinds in self.members.values()), default=1),
+            self.scale or 0,
         )
 
     def _stack_size(self) -> int:
@@ -260,8 +266,8 @@ class _Compiler:
                 raise UnsupportedError(f"the aggregate function {function} is Python")
             if kind not in _FORMS:
                 raise UnsupportedError(f"values of type {kind.value}")
-            if kind is Kind.STRING and function not in ("min", "max", "first", "last", "count"):
-                raise UnsupportedError
+            if kind in _SELECTED and function not in (*_SELECTING, "count"):
+                raise UnsupportedError(f"{function} of values of type {kind.value}")
             return Cell(at, _WIDTHS.get(function, 1), _result_kind(function, kind), function, kind)
         if any(isinstance(term, Collected) for term in terms):
             self.members[name] = self._member_kinds(terms)
@@ -478,7 +484,7 @@ class _Compiler:
             return _Expression(self, lambda node: bound[(node.variable, node.name)]).push(term.expression)
         except UnsupportedError:
             kind = self._type_of(term).kind
-            if not looks_at_one_event(term) or kind not in _FORMS or kind in _TIMES:
+            if not looks_at_one_event(term) or kind not in _FORMS or kind in (*_TIMES, Kind.DECIMAL):
                 raise
             del self.code[size:], self.constants[constants:]
             self.emit(op.INPUT, self.inputs.setdefault(Input(term, kind), len(self.inputs)))
@@ -517,8 +523,16 @@ class _Compiler:
             return self.constant(None)
         if kind not in _FORMS:
             raise UnsupportedError(f"values of type {kind.value}")
+        if kind is Kind.DECIMAL:
+            self._agree_on_scale(attribute_type(name, self.schema).arrow)
         self.emit(op.INPUT, self.inputs.setdefault(Input(Attr(name), kind), len(self.inputs)))
         return kind
+
+    def _agree_on_scale(self, arrow: pa.DataType) -> None:
+        """Decimals are integers of one scale; they must fit into 64 bits."""
+        if arrow.precision > 18 or self.scale not in (None, arrow.scale):
+            raise UnsupportedError("decimals of more than 18 digits, or of different scales")
+        self.scale = arrow.scale
 
     def _known(self, name: str) -> Cell:
         if name not in self.cells or (not self.after and self.cells[name].function is None):

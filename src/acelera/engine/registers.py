@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -392,6 +393,8 @@ class RegisterMachine:
             floats += 0.0
             floats[np.isnan(floats)] = np.nan
             return floats.view(np.int64)
+        if kind is Kind.DECIMAL:
+            return _scaled(column)
         try:
             if kind in (Kind.TIMESTAMP, Kind.DURATION):
                 column = column.cast(_time_type(column.type, self.code.unit)).cast(pa.int64())
@@ -422,6 +425,8 @@ class RegisterMachine:
                 return pa.array(values.astype(np.int32), mask=missing).cast(pa.date32()).cast(kind)
             case Kind.BOOL:
                 return pa.array(values.astype(np.bool_), mask=missing).cast(kind)
+            case Kind.DECIMAL:
+                return _decimals(values, missing, self.code.scale).cast(kind)
         return pa.array(values, mask=missing).cast(kind)
 
     # --- memory ---------------------------------------------------------------------------------------------------
@@ -520,6 +525,8 @@ class RegisterMachine:
                 return self.strings.listed[number]
             case Kind.BOOL:
                 return bool(number)
+            case Kind.DECIMAL:
+                return Decimal(number).scaleb(-self.code.scale)
             case Kind.TIMESTAMP:
                 return pa.scalar(number, pa.timestamp(self.code.unit)).as_py()
             case Kind.DURATION:
@@ -562,6 +569,20 @@ def _input_column(given: Input, frame: Frame) -> Any:
     return pa.array(
         values if names else [evaluate(expression, _nothing)] * len(frame), kinds.get(given.kind, pa.int64())
     )
+
+
+def _scaled(column: Any) -> Ints:
+    """Decimals that fit into 64 bits as integers of their scale."""
+    column = column.cast(pa.decimal128(38, column.type.scale)).fill_null(0)
+    halves = np.frombuffer(column.buffers()[1], np.int64).reshape(-1, 2)
+    return halves[column.offset : column.offset + len(column), 0]
+
+
+def _decimals(values: Ints, missing: Ints, scale: int) -> Any:
+    """The decimals that integers of a scale stand for."""
+    halves = np.stack((values, values >> 63), axis=1)
+    valid = pa.array(~missing).buffers()[1]
+    return pa.Array.from_buffers(pa.decimal128(38, scale), len(values), [valid, pa.py_buffer(halves)])
 
 
 def _nothing(node: ast.Attribute) -> Value:

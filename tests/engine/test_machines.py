@@ -1,0 +1,140 @@
+"""Which machine runs a query, and that each kind of value is remembered as it is."""
+
+from decimal import Decimal
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import acelera as ac
+from acelera.engine.by_value import ValueMachine
+from acelera.engine.machines import TableMachine
+from acelera.engine.registers import RegisterMachine
+
+FORMULAS = [
+    "A AS a ; B AS b FILTER a.d < b.d",
+    "A AS a ; B+ AS b FILTER a.d <> b.d",
+    "(A;B+) AS x FILTER x[increasing(d)]",
+    "A ; B+ AS b ; C AGG m[h<-max(b.d), l<-min(b.d), f<-first(b.d), z<-last(b.d)] FILTER m.h > m.l",
+    "A ; B+ AS b ; C AGG m[h<-max(b.ts), l<-min(b.ts), r<-range(b.ts)] FILTER m.h > m.l AND m.r > INTERVAL 3 SECONDS",
+    "A AS a ; B AS b FILTER b.ts - a.ts > INTERVAL 5 SECONDS",
+    "A AS a ; B AS b FILTER a.day < b.day",
+    "A AS a ; B AS b FILTER a.dur + a.dur < b.dur",
+    "A ; B+ AS b ; C AGG m[h<-sum(b.dur)] FILTER m.h > INTERVAL 3 MILLISECONDS",
+    "A ; B+ AS b ; C AGG m[h<-sum(b.v), p<-product(b.v), a<-avg(b.v), r<-range(b.v),v<-variance(b.v)] FILTER m.h > 3 AND m.a > 1",
+    "A ; B+ AS b ; C AGG m[h<-sum(b.v IGNORE NULLS), a<-avg(b.w), r<-range(b.w),v<-variance(b.w),q<-product(b.w)] FILTER m.h > 3 AND m.a > 0.2",
+    "A ; B+ AS b ; C AGG m[t<-bool_and(b.ok), u<-bool_or(b.ok)] FILTER m.u = TRUE",
+    "A ; B+ AS b ; C AGG m[t<-max(b.s), u<-first(b.s)] FILTER m.t > 'x' AND m.u <> 'y'",
+    "A AS a ; B AS b FILTER a.s || b.s = 'xy'",
+    "A AS a ; B AS b FILTER lower(a.s) = b.s",
+    "A AS a; B AS b FILTER a.v % 2 = b.v % 2",
+    "A AS a; B AS b FILTER abs(a.v - b.v) > 2",
+    "A AS a; B AS b FILTER a.v / b.v > 1",
+    "A AS a; B AS b FILTER coalesce(a.v, b.v) > 2",
+    "A AS a; B AS b FILTER a.v IN (b.v, 1)",
+    "A AS a; B AS b FILTER a.v BETWEEN b.v - 1 AND b.v + 1",
+    "A AS a; B AS b FILTER NOT (a.v > b.v)",
+    "A AS a; B AS b FILTER a.f4 < b.w",
+    "A AS a ; B AS b FILTER a.i8 = b.i8",
+    "(A ; B ; C) AS x FILTER x[same(ok)]",
+    "(A AS a ; B AS b) FILTER a.ok = b.ok",
+    "A AS a ; B AS b ; C AS c FILTER a.v + b.v = c.v AND a.s <> b.s",
+    "A ; (B AS b UNLESS C) ; A",
+    "((A ; B+ AS b) UNLESS (C AS c ; C AS e FILTER c.v < e.v)) ; A",
+    "A+ AS a ; B+ AS b FILTER a.v * b.v > 2",
+    "A AS a ; B AS b FILTER sqrt(a.v) < b.w + 1",
+    "A AS a ; B AS b FILTER b.position - a.position > 2",
+    "(A ; B) AS x FILTER x[same(s, ok)]",
+]
+
+
+def stream(size: int = 80) -> pa.Table:
+    """Values of every kind, NULLs among them."""
+    rng = np.random.default_rng(3)
+    cents = rng.integers(0, 30, size).tolist()
+    return pa.table(
+        {
+            "type": rng.choice(["A", "B", "C"], size),
+            "v": pa.array([None if number == 0 else number for number in rng.integers(0, 5, size).tolist()]),
+            "w": rng.uniform(0, 1, size),
+            "s": rng.choice(["x", "y", "zz"], size),
+            "d": pa.array([None if c % 7 == 0 else Decimal(c - 5) / 100 for c in cents], pa.decimal128(9, 2)),
+            "ok": rng.choice([True, False], size),
+            "day": pa.array(rng.integers(0, 9, size).astype(np.int32)).cast(pa.date32()),
+            "ts": pa.array(np.cumsum(rng.integers(1, 5, size)) * 1000, pa.timestamp("ms")),
+            "dur": pa.array(rng.integers(0, 9, size) * 1000, pa.duration("us")),
+            "i8": pa.array(rng.integers(0, 9, size), pa.int8()),
+            "f4": pa.array(rng.uniform(0, 2, size).astype(np.float32)),
+        }
+    )
+
+
+@pytest.mark.parametrize("within", ["7 EVENTS", "9 SECONDS"])
+@pytest.mark.parametrize("formula", FORMULAS)
+def test_what_is_remembered_is_right(formula: str, within: str) -> None:
+    query = ac.query(f"MATCH {formula} WITHIN {within}")
+    table = stream()
+    expected, found = (query.run(table, order_by="ts", method=method) for method in ("automaton", "engine"))
+    assert found.schema == expected.schema
+    assert sorted(map(repr, found.to_pylist())) == sorted(map(repr, expected.to_pylist()))
+
+
+@pytest.mark.parametrize(
+    ("formula", "machine"),
+    [
+        ("A ; B+ ; C", TableMachine),
+        ("START(A) : NEXT(B) FILTER A.position = 1", TableMachine),
+        ("STRICT(A ALL B)", TableMachine),
+        ("A ; B+ AS b AGG m[hi <- max(b.v), n <- count(b), t <- stddev(b.w)]", TableMachine),  # only shown
+        ("(A ; B) AS x FILTER x[same(s)]", TableMachine),  # a key
+        ("(A : B) AS x FILTER x[same(s)]", RegisterMachine),  # what stands next to what is not seen within a key
+        ("A ; B+ AS b AGG m[n <- count(b)] FILTER m.n > 2", RegisterMachine),
+        ("A+ AS a AGG m[hi <- max(a.v)] PROJECT m", RegisterMachine),  # what is shown does not tell what was aggregated
+        ("A AS a ; B+ AS b FILTER a.s <> b.s", RegisterMachine),
+        ("A UNLESS B", RegisterMachine),
+        ("A AS a ; B AS b FILTER a.s || b.s = 'xy'", ValueMachine),
+        ("A ; B+ AS b AGG m[n <- sum(b.d)] FILTER m.n > 2", ValueMachine),
+        ("(A AGG m[n <- count(A)]) OR (A AGG m[n <- max(A.v)])", ValueMachine),  # both may be the same
+    ],
+)
+def test_the_quickest_machine_is_taken(formula: str, machine: type) -> None:
+    assert type(ac.query(f"MATCH {formula}").open(stream().schema).machine) is machine
+
+
+def test_own_aggregates_run_whether_shown_or_filtered() -> None:
+    ac.aggregate("longest", lift=len, combine=max, identity=0, returns="int")
+    table = pa.table({"type": ["A", "A", "A"], "s": ["a", "ccc", "bb"]})
+    shown = ac.query("MATCH A:+ AS x AGG m[n <- longest(x.s)]")
+    filtered = ac.query("MATCH A:+ AS x AGG m[n <- longest(x.s)] FILTER m.n > 2")
+    for query in (shown, filtered):
+        assert query.run(table).to_pylist() == query.run(table, method="semantics").to_pylist()
+    assert "the aggregate function longest is Python" in filtered.explain(table.schema)
+
+
+def test_runs_that_a_projection_merges_are_not_listed() -> None:
+    """Up to 2^98 runs for a pair of start and end, and at most ten matches."""
+    table = pa.table({"type": ["A"] * 400, "v": np.random.default_rng(1).integers(0, 10, 400)})
+    query = ac.query("MATCH (A+ AS x AGG m[hi <- max(x.v)] PROJECT m) WITHIN 100 EVENTS")
+    found = query.run(table)
+    pairs = found.group_by(["start", "end"]).aggregate([([], "count_all")])
+    assert found.num_rows > 10_000 and max(pairs["count_all"].to_pylist()) <= 10
+
+
+def test_an_overflow_is_an_error_where_it_is_looked_at() -> None:
+    table = pa.table({"type": ["A", "A", "B"], "v": [2**62, 2**62, 1]})
+    for text in ("MATCH A+ AS a ; B AGG m[s <- sum(a.v)]", "MATCH A+ AS a ; B AGG m[s <- sum(a.v)] FILTER m.s > 0"):
+        with pytest.raises(ac.AggregateError, match="integer overflow"):
+            ac.query(text).run(table)
+        assert ac.query(text).run(table.slice(1)).num_rows == 1
+
+
+def test_dictionary_columns_and_views() -> None:
+    plain = stream()
+    dictionary = plain.set_column(0, "type", plain["type"].dictionary_encode())
+    dictionary = dictionary.set_column(3, "s", plain["s"].dictionary_encode())
+    for text in (
+        "MATCH A AS a ; B AS b FILTER a.s < b.s WITHIN 5 EVENTS",
+        "MATCH A ; B FILTER B.s = 'x' PARTITION BY s WITHIN 5 EVENTS",
+        "SELECT max(b.s) AS top, b.s MATCH A ; B+ AS b WITHIN 4 EVENTS",
+    ):
+        assert ac.query(text).run(dictionary).to_pylist() == ac.query(text).run(plain).to_pylist()
