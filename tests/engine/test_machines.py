@@ -128,6 +128,16 @@ def test_an_overflow_is_an_error_where_it_is_looked_at() -> None:
         assert ac.query(text).run(table.slice(1)).num_rows == 1
 
 
+def test_aggregates_of_nothing() -> None:
+    """The parts that would have given values can never match."""
+    table = stream(12)
+    for function in ("bool_and(A.ok)", "sum(A.v)", "min(A.s)", "avg(A.w)", "count(A)", "first(A.day)", "sum(A.d)"):
+        query = ac.query(f"MATCH (B OR (A ; (A AND B))):+ AGG x[y <- {function}]")
+        expected = query.run(table, method="automaton")
+        assert query.run(table).to_pylist() == expected.to_pylist()
+        assert query.run(table).schema == expected.schema
+
+
 def test_dictionary_columns_and_views() -> None:
     plain = stream()
     dictionary = plain.set_column(0, "type", plain["type"].dictionary_encode())

@@ -368,7 +368,7 @@ class _Page:
     def _given_values(self, index: int, given: Sequence[tuple[Term, ...]], entries: Ints, ordinal: Ints) -> Any:
         """The values that a fold gets; None if it only counts. An attribute that an event does not have is NULL."""
         terms = {term for each in given for term in each}
-        if terms <= {Const(True)}:
+        if terms == {Const(True)}:
             return None
         attribute = self._given_attribute(index)
         if attribute is None:
