@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 import pyarrow as pa
@@ -25,6 +25,7 @@ from acelera.language.checker import BagUnion, Checked, check, check_variables
 from acelera.language.parser import parse_query
 from acelera.language.printer import print_query
 from acelera.language.schema import Schema, schema_of
+from acelera.spark.schemas import is_spark
 from acelera.tables import in_batches, to_arrow, to_rows, to_table
 
 if TYPE_CHECKING:
@@ -181,6 +182,8 @@ class Query:
         """
         _one_of("method", method, METHODS)
         _one_of("ties", ties, TIES)
+        if is_spark(table):
+            return self._run_spark(table, order_by, type_column, event_type, ties, method)
         arrow = to_arrow(table)
         checked = self._check(self._schema(arrow.schema, order_by, type_column, event_type))
         assert checked.schema is not None
@@ -267,10 +270,14 @@ class Query:
         session.restore(sections)
         return session
 
-    def _session(self, checked: Checked, ties: str) -> Session:
+    def session(self, schema: Schema, ties: str, given_tests: Sequence[int] = ()) -> Session:
+        """A session that is one of many: rows have no numbers, and some tests of events have been made elsewhere."""
+        return self._session(self._check(schema), ties, given_tests, numbered=False)
+
+    def _session(self, checked: Checked, ties: str, given_tests: Sequence[int] = (), numbered: bool = True) -> Session:
         from acelera.engine.session import Session
 
-        return Session(checked, self._plan(checked), ties, self._fingerprint())
+        return Session(checked, self._plan(checked), ties, self._fingerprint(), given_tests, numbered)
 
     def _fingerprint(self) -> str:
         from acelera.engine.session import fingerprint_of
@@ -304,6 +311,31 @@ class Query:
         if session.types_not_seen():
             _warn_of_misspelt_types(self.ast.formula, table, checked.schema)
         return result
+
+    def _run_spark(
+        self,
+        frames: Any,
+        order_by: str | Sequence[str] | None,
+        type_column: str | None,
+        event_type: str | None,
+        ties: str,
+        method: str,
+    ) -> Any:
+        from acelera.spark.running import described, run
+
+        if method != "engine":
+            raise UsageError(f"method={method!r} is for tables in this process; a Spark DataFrame is run by the engine")
+        if ties != "error":
+            raise UsageError(
+                "ties='keep' is for tables in this process: rows of a Spark DataFrame have no order of arrival"
+            )
+        frame, schema = described(frames, lambda known: self._schema(known, order_by, type_column, event_type))
+        checked = self._check(schema)
+        return run(self._sendable(), frame, checked, self._automaton(checked), self._plan(checked))
+
+    def _sendable(self) -> tuple[Any, dict[str, Any]]:
+        """What the query can be made of elsewhere: the arguments of `query`."""
+        return str(self), {"bag_union": self.bag_union}
 
     def _check(self, schema: Schema) -> Checked:
         return check(self.ast, schema, self.bag_union, self._text)
@@ -372,6 +404,10 @@ class AutomatonQuery(Query):
         from acelera.engine.session import fingerprint_of
 
         return fingerprint_of(f"{self._built!r} {self}")
+
+    def _sendable(self) -> tuple[Any, dict[str, Any]]:
+        within = None if self.ast.within is None else f"{self.ast.within.amount} {self.ast.within.unit}"
+        return self._built, {"partition_by": [key.name for key in self.ast.partition_by], "within": within}
 
     def _matches(self, checked: Checked, method: str) -> semantics.Matches:
         if method == "semantics":

@@ -34,6 +34,14 @@ class Listed:
     def __len__(self) -> int:
         return len(self.start_row)
 
+    def only(self, kept: Ints) -> Listed:
+        """Some of the matches."""
+        offsets, marks, values, alike = kernels.reordered(kept, self.offsets, self.marks, self.values)
+        written = offsets[len(kept)]
+        return Listed(
+            self.start_row[kept], self.end_row[kept], offsets[: len(kept) + 1], marks[:written], values[:written], alike
+        )
+
 
 def _by_start(starts: Ints, ends: Ints, offsets: Ints, marks: Ints, values: Ints) -> Listed:
     order = kernels.in_order_of_start(starts, ends)

@@ -82,4 +82,6 @@ class Frame:
         values = {name: column[row] for name, column in self._event_columns}
         time = self.plain("time")[row] if self.schema.time is not None else None
         place = values["position"] if self.schema.order_by[:1] == ("position",) else None
-        return made_event(int(self.positions[row]), values, self.plain("type")[row], time, place=place)
+        told = self.schema.type_column is None or self.schema.type_column in values  # nobody asks for the type if not
+        kind = self.plain("type")[row] if told else None
+        return made_event(int(self.positions[row]), values, kind, time, place=place)

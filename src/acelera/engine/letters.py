@@ -17,17 +17,25 @@ from acelera.language.schema import Schema
 
 Mask = Callable[[Frame], npt.NDArray[np.bool_]]
 
+LETTER = "#letter"
+"""The column that tells which tests hold that were made elsewhere."""
+
 _AT_ONCE = 8  # tests that are packed into one number before it is looked up
 
 
 class Alphabet:
     """The letters that have occurred. A letter's number is the order of its first appearance; `holding` tells which
     tests hold for it.
+
+    Tests that are `given` have been made elsewhere: whether they hold stands in the bits of a column.
     """
 
-    def __init__(self, tests: Sequence[Term], schema: Schema) -> None:
+    def __init__(self, tests: Sequence[Term], schema: Schema, given: Sequence[int] = ()) -> None:
         self.holding: list[frozenset[int]] = []
-        self._masks = [mask_of(test, schema) for test in tests]
+        bits = {number: bit for bit, number in enumerate(given)}
+        self._masks = [
+            _given_mask(bits[number]) if number in bits else mask_of(test, schema) for number, test in enumerate(tests)
+        ]
         self._steps: list[_Step] = []
         for begin in range(0, len(self._masks), _AT_ONCE):
             self._steps.append(_Step(begin, min(_AT_ONCE, len(self._masks) - begin)))
@@ -84,6 +92,10 @@ def _bits(code: int, begin: int) -> frozenset[int]:
 
 
 # --- tests --------------------------------------------------------------------------------------------------------
+
+
+def _given_mask(bit: int) -> Mask:
+    return lambda frame: (frame.batch.column(LETTER).to_numpy() >> bit & 1).astype(np.bool_)
 
 
 def mask_of(test: Term, schema: Schema) -> Mask:

@@ -21,7 +21,7 @@ Ints = npt.NDArray[Any]
 Columns = Sequence[Any]
 
 
-def order_columns(batch: pa.RecordBatch | pa.Table, schema: Schema, numbers: Ints) -> list[Any]:
+def order_columns(batch: pa.RecordBatch | pa.Table, schema: Schema, numbers: Ints | None) -> list[Any]:
     """The order columns; each row must have a value in each of them. `numbers` are the rows' numbers for people."""
     columns = []
     for name in schema.order_by:
@@ -36,9 +36,10 @@ def order_columns(batch: pa.RecordBatch | pa.Table, schema: Schema, numbers: Int
         nothing = column.is_null(nan_is_null=True) if pa.types.is_floating(column.type) else column.is_null()
         if pc.any(nothing).as_py():
             row = int(np.flatnonzero(nothing.to_numpy(zero_copy_only=False))[0])
-            missing.append((int(numbers[row]), name, column[row].as_py()))
+            missing.append((row, name, column[row].as_py()))
     if missing:
-        raise no_place(*min(missing, key=lambda each: each[0]))
+        row, name, value = min(missing, key=lambda each: each[0])
+        raise no_place(None if numbers is None else int(numbers[row]), name, value)
     return columns
 
 
@@ -66,8 +67,8 @@ def sorted_indices(columns: Columns) -> Ints | None:
 class Order:
     """Checks batches as they come."""
 
-    def __init__(self, schema: Schema, keys: Sequence[str], ties: str) -> None:
-        self.schema, self._keys, self.ties = schema, keys, ties
+    def __init__(self, schema: Schema, keys: Sequence[str], ties: str, numbered: bool = True) -> None:
+        self.schema, self._keys, self.ties, self._numbered = schema, keys, ties, numbered
         self.last: tuple[Value, ...] | None = None
         self._tied: dict[int, int] = {}  # rows that are equal to the last one: for each key, the row's number
 
@@ -84,7 +85,7 @@ class Order:
         """Refuse a batch that is not in order, or has ties. `numbers` are the rows' numbers as people count them."""
         if not self.schema.order_by or not len(numbers):
             return
-        columns = order_columns(batch, self.schema, numbers)
+        columns = order_columns(batch, self.schema, numbers if self._numbered else None)
         after, equal = compare_adjacent(columns)
         wrong = np.flatnonzero(~(after | equal))
         if len(wrong):
@@ -140,4 +141,4 @@ class Order:
     def _tie(self, batch: pa.RecordBatch, row: int, rows: tuple[int, int]) -> DataError:
         names = (*self.schema.order_by, *self._keys)
         values = {name: plain_values(batch.column(name).slice(row, 1), self.schema.columns[name])[0] for name in names}
-        return tie(rows, values, self._keys, self.schema)
+        return tie(rows if self._numbered else None, values, self._keys, self.schema)

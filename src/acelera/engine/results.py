@@ -86,6 +86,27 @@ class Held:
         return np.asarray(upto[self._page.offsets])
 
 
+def columns_kept(checked: Checked, plan: Plan) -> list[str]:
+    """The columns that must be kept of every row: those that are shown, or aggregated when matches are listed."""
+    schema = checked.schema
+    assert schema is not None
+    wanted: set[str] = {key.name for key in checked.query.partition_by}
+    for column in checked.columns:
+        match column.source:
+            case ast.SelectBound(bound, _):
+                wanted.add("time" if bound.endswith("time") else "position")
+            case ast.SelectVariable(variable, _):
+                wanted |= set(struct_fields(schema, checked.variables[variable]))
+            case ast.SelectAttribute(_, attribute, _):
+                wanted.add(attribute)
+            case ast.SelectAggregation(aggregation, _):
+                wanted |= {aggregation.attribute} if aggregation.attribute is not None else set()
+    given = (term for edge in plan.edges for step in edge.action.folds for term in step.given)
+    wanted |= {term.name for term in given if isinstance(term, Attr)}
+    kept = {column_of(name, schema) for name in wanted}
+    return [name for name in schema.columns if name in kept]
+
+
 class Presenter:
     """Builds result batches for a query whose matches carry the actions of a plan."""
 
@@ -97,26 +118,6 @@ class Presenter:
             dict.fromkeys(mark for action in actions for _, bag in action.marks for mark in bag)
         )
         self.stored = [stored_fields(action, plan) for action in actions]
-
-    @property
-    def columns(self) -> list[str]:
-        """The columns that must be kept of every row."""
-        wanted: set[str] = {key.name for key in self.checked.query.partition_by}
-        for column in self.checked.columns:
-            match column.source:
-                case ast.SelectBound(bound, _):
-                    wanted.add("time" if bound.endswith("time") else "position")
-                case ast.SelectVariable(variable, _):
-                    wanted |= set(struct_fields(self.schema, self.checked.variables[variable]))
-                case ast.SelectAttribute(_, attribute, _):
-                    wanted.add(attribute)
-                case ast.SelectAggregation(aggregation, _):
-                    wanted |= {aggregation.attribute} if aggregation.attribute is not None else set()
-        given = (term for action in self.actions for step in action.folds for term in step.given)
-        wanted |= {term.name for term in given if isinstance(term, Attr)}
-        shown = (column_of(name, self.schema) for name in wanted)
-        kept = {name for name in shown if name is not None}
-        return [name for name in self.schema.columns if name in kept]
 
     def present(self, listed: Listed, rows: Frame) -> pa.RecordBatch:
         """The result rows of some matches."""

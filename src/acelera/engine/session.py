@@ -16,11 +16,11 @@ from acelera.engine import kernels
 from acelera.engine.choice import machine_of
 from acelera.engine.frames import Frame, column_of
 from acelera.engine.keys import Keys
-from acelera.engine.letters import Alphabet
+from acelera.engine.letters import LETTER, Alphabet
 from acelera.engine.machines import Events, Machine
 from acelera.engine.order import Order
 from acelera.engine.plan import Plan
-from acelera.engine.results import Presenter
+from acelera.engine.results import Presenter, columns_kept
 from acelera.engine.snapshots import Section, decode, encode, pack
 from acelera.engine.store import Store
 from acelera.engine.window import Window, window_of
@@ -56,29 +56,39 @@ class Session:
     >>> session.finish()
     """
 
-    def __init__(self, checked: Checked, plan: Plan, ties: str, fingerprint: str) -> None:
+    def __init__(
+        self,
+        checked: Checked,
+        plan: Plan,
+        ties: str,
+        fingerprint: str,
+        given_tests: Sequence[int] = (),
+        alone: bool = True,
+    ) -> None:
         assert checked.schema is not None
         self._fingerprint = fingerprint
         self.schema, self._stream = checked.result_schema, checked.schema
         self._checked = checked
         self.plan = plan
         self.window: Window = window_of(checked.query.within, checked.schema)
-        self.alphabet = Alphabet(self.plan.tests, checked.schema)
+        self.alphabet = Alphabet(self.plan.tests, checked.schema, given_tests)
         self.machine: Machine = machine_of(self.plan, self.alphabet, checked.schema)
         self._presenter = Presenter(checked, self.plan, self.machine)
-        self.store = Store(self._presenter.columns, checked.schema)
+        self.store = Store(columns_kept(checked, plan), checked.schema)
         partition_by = [key.name for key in checked.query.partition_by]
         self.partitions = Keys(partition_by)
         self.split = Keys(self.plan.split_by)
         self.keys = Keys([*partition_by, *self.plan.split_by]) if self.plan.split_by else self.partitions
-        self.order = Order(checked.schema, partition_by, ties)
+        self.order = Order(checked.schema, partition_by, ties, numbered)
         self.counts: Ints = np.zeros(1, np.int64)
         self._times, self._times_from = np.empty(0, np.int64), 0
         self.events = 0
         self.matches = 0
         self.floor = int(kernels.FAR_PAST)
         self._finished = self._reading = self._broken = False
-        self._columns = self._needed_columns()
+        self._starting_before: int | None = None
+        self._columns = columns_read(checked, plan, given_tests)
+        self._given = bool(given_tests)
 
     # --- what users call ------------------------------------------------------------------------------------------
 
@@ -90,9 +100,12 @@ class Session:
         """
         return in_order(list(self.pages(batch)), self.schema)
 
-    def stream(self, batch: object) -> Iterator[pa.RecordBatch]:
-        """Read more events; their matches in batches of bounded size, as they are found, by end."""
-        for page in self.pages(batch):
+    def stream(self, batch: object, starting_before: int | None = None) -> Iterator[pa.RecordBatch]:
+        """Read more events; their matches in batches of bounded size, as they are found, by end.
+
+        Only those that start before a time, if one is given, in the unit of the order column.
+        """
+        for page in self.pages(batch, starting_before=starting_before):
             yield page.rows
 
     def finish(self) -> None:
@@ -126,6 +139,7 @@ class Session:
                 "rows": rows.batch,
                 "positions": rows.positions,
                 "places": self.store.places,
+                "ticks": self.store.ticks,
                 **{f"machine.{name}": section for name, section in self.machine.dump().items()},
             },
         )
@@ -145,7 +159,7 @@ class Session:
             self.keys.restore([decode(key) for key in state["keys"]])
         self.counts = sections["counts"]
         self._times, self._times_from = sections["times"], state["times_from"]
-        self.store.put(sections["rows"], sections["positions"], sections["places"])
+        self.store.put(sections["rows"], sections["positions"], sections["places"], sections["ticks"])
         prefix = "machine."
         self.machine.load({k.removeprefix(prefix): part for k, part in sections.items() if k.startswith(prefix)})
 
@@ -165,9 +179,10 @@ class Session:
 
     # --- events in ------------------------------------------------------------------------------------------------
 
-    def pages(self, data: object, numbers: Ints | None = None) -> Iterator[Page]:
+    def pages(self, data: object, numbers: Ints | None = None, starting_before: int | None = None) -> Iterator[Page]:
         """Read more events; the matches that they end, some at a time. `numbers` are the rows' numbers for people."""
         self._ready()
+        self._starting_before = starting_before
         table = self._conform(to_arrow(data) if not _is_empty_list(data) else self._no_rows())
         if numbers is None:
             numbers = np.arange(self.events + 1, self.events + table.num_rows + 1)
@@ -192,7 +207,7 @@ class Session:
         self.order.check(batch, partitions, numbers)
         frame = Frame(batch, self._positions(partitions), self._stream)
         first = self.store.rows
-        self.store.append(frame, places)
+        self.store.append(frame, places, self.window.ticks(frame))
         events = self._events(frame, partitions, first)
         self.events += size
         for _ in self.machine.read(events, len(self.keys)):
@@ -246,6 +261,11 @@ class Session:
         """The matches of all hits."""
         rows = self.store.frame()
         for listed in self.machine.arena.listed():
+            if self._starting_before is not None:
+                kept = np.flatnonzero(self.store.ticks[listed.start_row] < self._starting_before)
+                listed = listed if len(kept) == len(listed) else listed.only(kept)
+            if not len(listed):
+                continue
             self.matches += len(listed)
             places = self.store.places
             ends, starts = places[listed.end_row], places[listed.start_row]
@@ -262,25 +282,6 @@ class Session:
 
     # --- columns --------------------------------------------------------------------------------------------------
 
-    def _needed_columns(self) -> list[str]:
-        """The columns that the query looks at."""
-        terms = list(self.plan.tests)
-        for plan in (self.plan, *self.plan.guards):
-            for edge in plan.edges:
-                terms += [term for _, term in edge.assign]
-                terms += edge.conditions
-                terms += [term for _, bag in edge.action.marks for mark in bag for term in mark.terms()]
-        names = {part.name for term in terms for part in subterms(term) if isinstance(part, Attr)}
-        columns = {column_of(name, self._stream) for name in names}
-        columns |= {
-            *self.store.batch_schema.names,
-            *self._stream.order_by,
-            *self.keys.columns,
-            self._stream.type_column,
-        }
-        needed = [name for name in self._stream.columns if name in columns]
-        return needed or list(self._stream.columns)[:1]  # a batch without columns would have no rows
-
     def _conform(self, table: pa.Table) -> pa.Table:
         """The columns that are needed, of the types that were announced."""
         columns = {}
@@ -295,6 +296,8 @@ class Session:
                 raise SchemaError(
                     f"the column `{name}` is {column.type} in this batch, but {kind} in the stream: {error}"
                 ) from None
+        if self._given:
+            columns[LETTER] = table.column(LETTER)
         return pa.table(columns)
 
     def _no_rows(self) -> pa.Table:
@@ -331,6 +334,25 @@ def _one_array(column: pa.ChunkedArray) -> Any:
 
 def _asks_for_type(test: Term) -> bool:
     return isinstance(test, Sql) and all(term == Attr("type") for _, term in test.leaves)
+
+
+def columns_read(checked: Checked, plan: Plan, given_tests: Sequence[int] = ()) -> list[str]:
+    """The columns that a session looks at; those of tests that are made elsewhere need not be there."""
+    schema = checked.schema
+    assert schema is not None
+    terms = [test for number, test in enumerate(plan.tests) if number not in given_tests]
+    for each in (plan, *plan.guards):
+        for edge in each.edges:
+            terms += [term for _, term in edge.assign]
+            terms += edge.conditions
+            terms += [term for _, bag in edge.action.marks for mark in bag for term in mark.terms()]
+    names = {part.name for term in terms for part in subterms(term) if isinstance(part, Attr)}
+    columns = {column_of(name, schema) for name in names}
+    columns |= {*columns_kept(checked, plan), *schema.order_by, *plan.split_by}
+    if plan.by_value:
+        columns.add(schema.type_column)
+    needed = [name for name in schema.columns if name in columns]
+    return needed or list(schema.columns)[:1]  # a batch without columns would have no rows
 
 
 def _is_empty_list(data: object) -> bool:

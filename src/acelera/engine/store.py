@@ -39,21 +39,29 @@ class Store:
         self._batches: list[pa.RecordBatch] = []
         self._positions: list[npt.NDArray[np.int64]] = []
         self._places: list[npt.NDArray[np.int64]] = []
+        self._ticks: list[npt.NDArray[np.int64]] = []
         self._schema = schema
         self.rows = 0
         self._kept = 0
 
-    def append(self, frame: Frame, places: npt.NDArray[np.int64]) -> None:
-        """The rows of a frame, after those that are there, and where they stand in the whole stream."""
+    def append(self, frame: Frame, places: npt.NDArray[np.int64], ticks: npt.NDArray[np.int64]) -> None:
+        """The rows of a frame, after those that are there, where they stand in the whole stream, and their ticks."""
         arrays = [output_column(frame.batch.column(name)).cast(kind.type) for name, kind in self._fields()]
         rows = pa.RecordBatch.from_arrays(arrays, schema=self.batch_schema) if arrays else frame.batch.select([])
-        self.put(rows, frame.positions, places)
+        self.put(rows, frame.positions, places, ticks)
 
-    def put(self, rows: pa.RecordBatch, positions: npt.NDArray[np.int64], places: npt.NDArray[np.int64]) -> None:
+    def put(
+        self,
+        rows: pa.RecordBatch,
+        positions: npt.NDArray[np.int64],
+        places: npt.NDArray[np.int64],
+        ticks: npt.NDArray[np.int64],
+    ) -> None:
         """Rows as they are stored."""
         self._batches.append(rows)
         self._positions.append(positions)
         self._places.append(places)
+        self._ticks.append(ticks)
         self.rows += len(positions)
 
     def _fields(self) -> list[tuple[str, pa.Field]]:
@@ -69,6 +77,7 @@ class Store:
             self._batches = [pa.RecordBatch.from_arrays(arrays, schema=self.batch_schema)]
             self._positions = [np.concatenate(self._positions or [np.empty(0, np.int64)])]
             self._places = [np.concatenate(self._places or [np.empty(0, np.int64)])]
+            self._ticks = [np.concatenate(self._ticks or [np.empty(0, np.int64)])]
         return Frame(self._batches[0], self._positions[0], self._schema)
 
     @property
@@ -76,6 +85,12 @@ class Store:
         """Where the rows stand in the whole stream."""
         self.frame()
         return self._places[0]
+
+    @property
+    def ticks(self) -> npt.NDArray[np.int64]:
+        """Their ticks."""
+        self.frame()
+        return self._ticks[0]
 
     @property
     def wasteful(self) -> bool:
@@ -87,4 +102,5 @@ class Store:
         whole = self.frame()
         self._batches = [whole.batch.take(pa.array(rows)) if len(self.batch_schema) else whole.batch]
         self._positions, self._places = [whole.positions[rows]], [self._places[0][rows]]
+        self._ticks = [self._ticks[0][rows]]
         self.rows = self._kept = len(rows)

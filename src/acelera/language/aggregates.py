@@ -7,7 +7,7 @@ NULL is handled outside: lift never sees one.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from decimal import Context, Decimal
 from typing import Any
@@ -176,6 +176,16 @@ def aggregate(
     _registry[key] = Aggregate(
         key, lift, combine, identity, finish, lambda given: declared or given, user_defined=True, returns=declared
     )
+
+
+def own_aggregates() -> tuple[Aggregate, ...]:
+    """All aggregate functions that users have added."""
+    return tuple(each for each in _registry.values() if each.user_defined)
+
+
+def install(aggregates: Iterable[Aggregate]) -> None:
+    """Add aggregate functions that were added in another process."""
+    _registry.update({each.name: each for each in aggregates})
 
 
 # --- the built-in functions ---------------------------------------------------------------------------------------

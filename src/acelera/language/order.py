@@ -11,22 +11,25 @@ from acelera.language.schema import Schema
 from acelera.language.types import Kind
 
 
-def no_place(row: int, name: str, value: Value) -> DataError:
-    """A row whose order column is NULL or NaN."""
+def no_place(row: int | None, name: str, value: Value) -> DataError:
+    """A row whose order column is NULL or NaN; its number if rows have one."""
     missing = "NULL" if value is None else "NaN"
-    return DataError(f"row {row} has {missing} in the order column `{name}`, so it has no place in the order")
+    which = "a row" if row is None else f"row {row}"
+    return DataError(f"{which} has {missing} in the order column `{name}`, so it has no place in the order")
 
 
-def tie(rows: tuple[int, int], row: Mapping[str, Value], keys: Sequence[str], schema: Schema) -> DataError:
+def tie(rows: tuple[int, int] | None, row: Mapping[str, Value], keys: Sequence[str], schema: Schema) -> DataError:
     """Two rows of a partition that are equal under order_by have no defined order."""
 
     def shown(names: Sequence[str]) -> str:
         return ", ".join(f"{name} = {show(schema, name, row[name])}" for name in names)
 
     within_key = f" within the partition {shown(keys)}" if keys else ""
+    which = "two rows" if rows is None else f"rows {rows[0]} and {rows[1]}"
+    keep = "" if rows is None else ", or pass ties='keep' to keep the order of arrival"
     return DataError(
-        f"rows {rows[0]} and {rows[1]} tie: both have {shown(schema.order_by)}{within_key}, so their order is not "
-        "defined. Add a column to order_by that tells them apart, or pass ties='keep' to keep the order of arrival"
+        f"{which} tie: both have {shown(schema.order_by)}{within_key}, so their order is not "
+        f"defined. Add a column to order_by that tells them apart{keep}"
     )
 
 

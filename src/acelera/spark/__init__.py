@@ -1,0 +1,1 @@
+"""The pipeline: a Spark DataFrame in, a Spark DataFrame out."""

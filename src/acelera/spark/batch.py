@@ -1,0 +1,203 @@
+"""A frame that is all there: move as little as possible, sort, and run a session in each task."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from acelera.automata.terms import Term
+from acelera.engine.letters import LETTER
+from acelera.engine.plan import Plan
+from acelera.engine.session import Session, columns_read
+from acelera.engine.window import window_of
+from acelera.language.aggregates import Aggregate, install
+from acelera.language.checker import Checked
+from acelera.language.schema import Schema
+from acelera.spark.columns import quoted, to_column
+from acelera.spark.planning import Pipeline
+from acelera.spark.schemas import spark_schema
+
+if TYPE_CHECKING:
+    from acelera.query import Query
+
+SLICE = "#slice"
+"""A column that travels beside those of the stream: the slice that a row is read in."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a worker needs to run a query: all of it can be sent."""
+
+    source: Any  # the query's text, or an automaton
+    options: dict[str, Any]
+    schema: Schema
+    ties: str
+    in_jvm: tuple[int, ...]
+    aggregates: tuple[Aggregate, ...]
+
+    def session(self) -> Session:
+        """A session of the query."""
+        from acelera.query import query
+
+        install(self.aggregates)
+        made: Query = query(self.source, **self.options)
+        return made.session(self.schema, self.ties, self.in_jvm)
+
+
+def run_batch(frame: Any, task: Task, checked: Checked, plan: Plan, pipeline: Pipeline) -> Any:
+    """The frame of the matches."""
+    from pyspark.sql import functions
+
+    schema, tests = checked.schema, plan.tests
+    assert schema is not None
+    columns = columns_read(checked, plan, pipeline.in_jvm)
+    if pipeline.relevant is not None:
+        frame = frame.filter(_any([_all(tests, schema) for tests in pipeline.relevant]))
+    travelling = [functions.col(quoted(name)) for name in columns]
+    if pipeline.in_jvm:
+        travelling.append(_letter(tests, pipeline.in_jvm, schema).alias(LETTER))
+    sliced = _Slices.of(frame, checked) if pipeline.sliced else None
+    if sliced is not None:
+        travelling.append(sliced.column(schema).alias(SLICE))
+    moved = frame.select(*travelling)
+    result = spark_schema(checked.result_schema)
+    order = [quoted(name) for name in schema.order_by]
+    if pipeline.keys:
+        placed = moved.repartition(*(quoted(name) for name in pipeline.keys)).sortWithinPartitions(*order)
+        return placed.mapInArrow(_reader(task), result)
+    if sliced is not None:
+        placed = moved.repartition(SLICE).sortWithinPartitions(SLICE, *order)
+        return placed.mapInArrow(_slice_reader(task, sliced), result)
+    return moved.repartition(1).sortWithinPartitions(*order).mapInArrow(_reader(task), result)
+
+
+Batches = Iterator[pa.RecordBatch]
+
+
+def _reader(task: Task) -> Callable[[Batches], Batches]:
+    def read(batches: Batches) -> Batches:
+        session = task.session()
+        for batch in batches:
+            yield from session.stream(batch)
+
+    return read
+
+
+def _slice_reader(task: Task, slices: _Slices) -> Callable[[Batches], Batches]:
+    """One slice after the other; of each, the matches that start in it."""
+
+    def read(batches: Batches) -> Batches:
+        session, current = task.session(), None
+        for batch in batches:
+            for number, part in _runs(batch):
+                if number != current:
+                    session, current = task.session(), number
+                yield from session.stream(part, starting_before=slices.end(number))
+
+    return read
+
+
+def _runs(batch: pa.RecordBatch) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """The parts of a batch that belong to one slice each."""
+    runs = pc.run_end_encode(batch.column(SLICE))
+    begin = 0
+    for number, end in zip(runs.values.to_pylist(), runs.run_ends.to_pylist(), strict=True):
+        yield number, batch.slice(begin, end - begin)
+        begin = end
+
+
+# --- columns ------------------------------------------------------------------------------------------------------
+
+
+def _all(tests: tuple[Term, ...], schema: Schema) -> Any:
+    """Whether all tests hold, as far as the JVM can tell."""
+    from pyspark.sql import functions
+
+    columns = [column for column in (to_column(test, schema) for test in tests) if column is not None]
+    return reduce(lambda one, two: one & two, columns, functions.lit(True))
+
+
+def _any(columns: list[Any]) -> Any:
+    from pyspark.sql import functions
+
+    return reduce(lambda one, two: one | two, columns, functions.lit(False))
+
+
+def _letter(tests: Sequence[Term], numbers: Sequence[int], schema: Schema) -> Any:
+    """The tests that hold, as the bits of one number."""
+    from pyspark.sql import functions
+
+    bits = []
+    for bit, number in enumerate(numbers):
+        column = to_column(tests[number], schema)
+        assert column is not None
+        bits.append(
+            functions.when(column, functions.lit(1 << bit).cast("bigint")).otherwise(functions.lit(0).cast("bigint"))
+        )
+    return reduce(lambda one, two: one.bitwiseOR(two), bits)
+
+
+# --- slices -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Slices:
+    """Stretches of time of one length, at least that of the window, in microseconds."""
+
+    begin: int
+    length: int
+    window: int
+
+    @classmethod
+    def of(cls, frame: Any, checked: Checked) -> _Slices:
+        """Slices for all processors; looks at the first and the last time of the frame."""
+        from pyspark.sql import functions
+
+        assert checked.schema is not None
+        time = _micros(checked.schema)
+        first, last = frame.agg(functions.min(time), functions.max(time)).collect()[0]
+        window = window_of(checked.query.within, checked.schema).width
+        assert window is not None
+        slices = 2 * _parallelism(frame)
+        span = 0 if first is None else last - first
+        return cls(first or 0, max(window + 1, span // slices + 1), window)
+
+    def column(self, schema: Schema) -> Any:
+        """The slices that a row is read in: that of its time, and the one before if it is within the window of its end.
+
+        A row without a time goes somewhere, so that its reader can refuse it.
+        """
+        from pyspark.sql import functions
+
+        since = functions.coalesce(_micros(schema) - functions.lit(self.begin), functions.lit(0))
+        own = functions.floor(since / functions.lit(self.length)).cast("bigint")
+        overlaps = (since - own * functions.lit(self.length) <= functions.lit(self.window)) & (own > 0)
+        both = functions.array(own, own - functions.lit(1))
+        return functions.explode(functions.when(overlaps, both).otherwise(functions.array(own)))
+
+    def end(self, number: int) -> int:
+        """Where a slice ends."""
+        return self.begin + (number + 1) * self.length
+
+
+def _micros(schema: Schema) -> Any:
+    """The time of a row in microseconds."""
+    from pyspark.sql import functions
+
+    assert schema.time is not None
+    column = functions.col(quoted(schema.order_by[0]))
+    if schema.time.zoned:
+        return functions.unix_micros(column)
+    return functions.timestamp_diff("MICROSECOND", functions.lit("1970-01-01").cast("timestamp_ntz"), column)
+
+
+def _parallelism(frame: Any) -> int:
+    """How many tasks can run at once, as far as the session tells."""
+    conf = frame.sparkSession.conf
+    told = conf.get("spark.default.parallelism", None) or conf.get("spark.sql.shuffle.partitions", "8")
+    return max(1, int(told))

@@ -1,0 +1,178 @@
+"""Tests of one event as Spark columns, for what means the same in the JVM as in the definition.
+
+Where Spark would differ (NaN is larger than all numbers and equal to itself, an overflow is an error), the column says
+it as the language means it; what cannot be said exactly is not translated, and is tested in Python.
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from acelera.automata.terms import Attr, Const, Sql, Term
+from acelera.engine.frames import attribute_type, column_of
+from acelera.engine.letters import over_columns
+from acelera.language import ast
+from acelera.language.evaluation import evaluate
+from acelera.language.expressions import type_of
+from acelera.language.schema import Schema
+from acelera.language.types import Kind, Type
+
+_COMPARED = {Kind.INT, Kind.FLOAT, Kind.STRING, Kind.BOOL, Kind.TIMESTAMP, Kind.DATE, Kind.DECIMAL}
+_LARGEST_EXACT_DECIMAL = 18
+
+
+class UntranslatableError(Exception):
+    """Spark does not compute this as the language means it."""
+
+
+def to_column(test: Term, schema: Schema) -> Any | None:
+    """A column that is true where the test holds and false everywhere else; None if it cannot be said exactly."""
+    from pyspark.sql import functions
+
+    if not isinstance(test, Sql) or not all(isinstance(term, Attr | Const) for _, term in test.leaves):
+        return None
+    expression = over_columns(test)
+    try:
+        column = ast.fold(expression, _Translation(schema).translate)
+    except UntranslatableError:
+        return None
+    return functions.coalesce(column, functions.lit(False))
+
+
+class _Translation:
+    def __init__(self, schema: Schema) -> None:
+        self.schema = schema
+
+    def type_of(self, node: ast.Expression) -> Type:
+        return type_of(node, lambda attribute: attribute_type(attribute.name, self.schema), lambda _: None)
+
+    def translate(self, node: ast.Expression, made: Sequence[Any]) -> Any:
+        from pyspark.sql import functions
+
+        match node:
+            case ast.Literal(value):
+                return self._literal(value)
+            case ast.Timestamp():
+                return self._timestamp(node)
+            case ast.Date():
+                days = evaluate(node, _no_attributes)
+                if days is None:
+                    raise UntranslatableError
+                return functions.date_add(functions.lit("1970-01-01").cast("date"), int(days))
+            case ast.Attribute(_, name):
+                return self._attribute(name)
+            case ast.Unary("NOT", _):
+                return ~made[0]
+            case ast.Binary("AND", _, _):
+                return made[0] & made[1]
+            case ast.Binary("OR", _, _):
+                return made[0] | made[1]
+            case ast.Binary(operator, left, right) if operator in ("=", "<>", "<", "<=", ">", ">="):
+                return self._compare(operator, (made[0], self.type_of(left)), (made[1], self.type_of(right)))
+            case ast.IsNull(_, negated):
+                return made[0].isNotNull() if negated else made[0].isNull()
+            case ast.Between(operand, low, high, negated):
+                given = (made[0], self.type_of(operand))
+                above = self._compare(">=", given, (made[1], self.type_of(low)))
+                inside = above & self._compare("<=", given, (made[2], self.type_of(high)))
+                return ~inside if negated else inside
+            case ast.In(operand, items, negated):
+                given = (made[0], self.type_of(operand))
+                found = [
+                    self._compare("=", given, (each, self.type_of(item)))
+                    for each, item in zip(made[1:], items, strict=True)
+                ]
+                together = found[0]
+                for each in found[1:]:
+                    together = together | each
+                return ~together if negated else together
+            case ast.Like(_, pattern, negated):
+                like = made[0].like(_spark_pattern(pattern))
+                return ~like if negated else like
+        raise UntranslatableError
+
+    def _literal(self, value: Any) -> Any:
+        from pyspark.sql import functions
+
+        if value is None or (isinstance(value, str) and "\x00" in value):
+            raise UntranslatableError
+        if isinstance(value, int) and not isinstance(value, bool):
+            return functions.lit(value).cast("bigint")
+        return functions.lit(value)
+
+    def _timestamp(self, node: ast.Timestamp) -> Any:
+        from pyspark.sql import functions
+
+        moment = evaluate(node, _no_attributes)
+        if moment is None or moment % 1000:
+            raise UntranslatableError
+        try:
+            instant = datetime.datetime(1970, 1, 1) + datetime.timedelta(microseconds=int(moment) // 1000)
+        except OverflowError:
+            raise UntranslatableError from None
+        text = instant.isoformat(sep=" ", timespec="microseconds")
+        if self.type_of(node).zoned:
+            return functions.lit(f"{text}+00:00").cast("timestamp")
+        return functions.lit(text).cast("timestamp_ntz")
+
+    def _attribute(self, name: str) -> Any:
+        from pyspark.sql import functions
+
+        column = column_of(name, self.schema)
+        if column is None and name == "type" and self.schema.event_types:
+            return functions.lit(next(iter(self.schema.event_types)))
+        if column is None or self.schema.columns[column].kind not in _COMPARED:
+            raise UntranslatableError
+        return functions.col(quoted(column))
+
+    def _compare(self, operator: str, left: tuple[Any, Type], right: tuple[Any, Type]) -> Any:
+        """A comparison in which NaN is NULL."""
+        from pyspark.sql import functions
+
+        kinds = {left[1].kind, right[1].kind}
+        one, two = left[0], right[0]
+        if Kind.DECIMAL in kinds and any(_digits(each) > _LARGEST_EXACT_DECIMAL for each in (left[1], right[1])):
+            raise UntranslatableError
+        if Kind.FLOAT in kinds and kinds <= {Kind.FLOAT, Kind.INT, Kind.DECIMAL}:
+            one, two = one.cast("double"), two.cast("double")
+        elif not (kinds <= {Kind.INT, Kind.DECIMAL} or (len(kinds) == 1 and kinds <= _COMPARED)):
+            raise UntranslatableError
+        tests = {
+            "=": lambda: one == two,
+            "<>": lambda: one != two,
+            "<": lambda: one < two,
+            "<=": lambda: one <= two,
+            ">": lambda: one > two,
+            ">=": lambda: one >= two,
+        }
+        found = tests[operator]()
+        if Kind.FLOAT not in kinds:
+            return found
+        unknown = functions.isnan(one) | functions.isnan(two)
+        return functions.when(~unknown, found)
+
+
+def quoted(name: str) -> str:
+    """A column by its name, whatever the name is."""
+    return "`" + name.replace("`", "``") + "`"
+
+
+def _digits(kind: Type) -> int:
+    return int(kind.arrow.precision) if kind.kind is Kind.DECIMAL else 0
+
+
+def _spark_pattern(pattern: str) -> str:
+    """A pattern for LIKE, in which Spark lets a backslash stand only before %, _ and itself."""
+    parts = re.findall(r"\\.|.", pattern, re.DOTALL)
+    return "".join(part if part in ("%", "_") else _escaped(part[-1]) for part in parts)
+
+
+def _escaped(character: str) -> str:
+    return f"\\{character}" if character in "%_\\" else character
+
+
+def _no_attributes(node: ast.Attribute) -> Any:
+    raise AssertionError(f"a constant has no attribute {node.name}")

@@ -1,0 +1,88 @@
+"""What runs where: which tests the JVM makes, which rows and columns travel, how the stream is cut into tasks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from acelera.automata.analysis import reactions, uses_contiguity, uses_positions
+from acelera.automata.model import Acea
+from acelera.automata.terms import Term
+from acelera.engine.plan import Plan
+from acelera.language import ast
+from acelera.language.checker import Checked
+from acelera.spark.columns import to_column
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """How a query runs over a frame.
+
+    `in_jvm` are the numbers of the tests that Spark makes; `relevant`, if not None, are what an event must satisfy to
+    matter at all: all others are dropped before they are moved. `keys` split the stream; without them, `sliced` says
+    that it is cut into overlapping slices of time.
+    """
+
+    in_jvm: tuple[int, ...]
+    in_python: tuple[Term, ...]
+    relevant: tuple[tuple[Term, ...], ...] | None
+    keys: tuple[str, ...]
+    sliced: bool
+
+    def lines(self, plan: Plan) -> list[str]:
+        """The same in words."""
+        found = [f"in the JVM, before anything is moved: {_count(len(self.in_jvm), 'test')} of {len(plan.tests)}"]
+        found += [f"in Python: {term}" for term in self.in_python]
+        found.append("all rows travel" if self.relevant is None else "rows that no state reacts to are dropped first")
+        if self.keys:
+            found.append(f"split by {', '.join(self.keys)}: many keys a task")
+        elif self.sliced:
+            found.append(
+                "cut into slices of time that overlap by the window: each match belongs to the slice it starts in"
+            )
+        else:
+            found.append(
+                "one task reads the whole stream in order, since nothing splits it: consider PARTITION BY, or WITHIN a time"
+            )
+        return found
+
+
+def pipeline_of(checked: Checked, automaton: Acea, plan: Plan) -> Pipeline:
+    """How a query runs over a frame of its schema."""
+    schema, query = checked.schema, checked.query
+    assert schema is not None
+    in_jvm = tuple(number for number, test in enumerate(plan.tests) if to_column(test, schema) is not None)
+    in_python = tuple(test for number, test in enumerate(plan.tests) if number not in in_jvm)
+    counts = _counts_positions(checked, automaton)
+    relevant = None if counts or uses_contiguity(automaton) else tuple(reactions(automaton))
+    if relevant is not None and () in relevant:
+        relevant = None
+    keys = (*(key.name for key in query.partition_by), *(() if counts else plan.split_by))
+    timed = query.within is not None and query.within.unit != "events"
+    return Pipeline(in_jvm, in_python, relevant, tuple(dict.fromkeys(keys)), timed and not keys and not counts)
+
+
+def _counts_positions(checked: Checked, automaton: Acea) -> bool:
+    """Whether the number of a position matters, in the run or in the result."""
+    schema, query = checked.schema, checked.query
+    assert schema is not None
+    if uses_positions(automaton) or (query.within is not None and query.within.unit == "events"):
+        return True
+    return any(_shows_positions(column.source, schema.time is not None) for column in checked.columns)
+
+
+def _shows_positions(source: Any, timed: bool) -> bool:
+    match source:
+        case ast.SelectBound(bound, _):
+            return bound in ("start", "end")
+        case ast.SelectVariable():
+            return not timed
+        case ast.SelectAttribute(_, attribute, _):
+            return attribute == "position"
+        case ast.SelectAggregation(aggregation, _):
+            return aggregation.attribute == "position"
+    return False
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"

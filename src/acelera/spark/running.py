@@ -1,0 +1,60 @@
+"""From a query and a frame to the frame of its matches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import reduce
+from typing import Any
+
+import pyarrow as pa
+
+from acelera.automata.model import Acea
+from acelera.engine.plan import Plan
+from acelera.errors import UsageError
+from acelera.language.aggregates import own_aggregates
+from acelera.language.checker import Checked
+from acelera.language.schema import Schema
+from acelera.spark.batch import Task, run_batch
+from acelera.spark.columns import quoted
+from acelera.spark.planning import pipeline_of
+from acelera.spark.schemas import arrow_schema, spark_schema
+
+
+def described(frames: Any, schema_of: Callable[[object], Schema]) -> tuple[Any, Schema]:
+    """One frame, and the schema of its stream; a frame for each event type becomes one with a column for the type."""
+    if isinstance(frames, Mapping):
+        schema = schema_of({name: _types(arrow_schema(frame)) for name, frame in frames.items()})
+        frame = reduce(lambda one, two: one.unionByName(two), (_typed(*each, schema) for each in frames.items()))
+    else:
+        frame, schema = frames, schema_of(arrow_schema(frames))
+    if not schema.order_by:
+        raise UsageError("rows of a Spark DataFrame have no order of their own; say it with order_by=…")
+    return frame, schema
+
+
+def _types(schema: pa.Schema) -> dict[str, pa.DataType]:
+    return {each.name: each.type for each in schema}
+
+
+def _typed(name: str, frame: Any, schema: Schema) -> Any:
+    """A frame of one event type with all columns of the stream."""
+    from pyspark.sql import functions
+
+    known = set(frame.columns)
+    wanted = spark_schema(pa.schema([pa.field(each, kind.arrow) for each, kind in schema.columns.items()]))
+    columns = []
+    for each in wanted.fields:
+        if each.name == schema.type_column:
+            column = functions.lit(name)
+        else:
+            column = functions.col(quoted(each.name)) if each.name in known else functions.lit(None)
+        columns.append(column.cast(each.dataType).alias(each.name))
+    return frame.select(*columns)
+
+
+def run(source: tuple[Any, dict[str, Any]], frame: Any, checked: Checked, automaton: Acea, plan: Plan) -> Any:
+    """The frame of the matches of a query."""
+    assert checked.schema is not None
+    pipeline = pipeline_of(checked, automaton, plan)
+    task = Task(*source, checked.schema, "error", pipeline.in_jvm, own_aggregates())
+    return run_batch(frame, task, checked, plan, pipeline)

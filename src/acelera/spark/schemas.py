@@ -1,0 +1,38 @@
+"""Spark's types and Arrow's."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from typing import Any
+
+import pyarrow as pa
+
+
+def is_frame(table: object) -> bool:
+    """Whether this is a Spark DataFrame, of a classic session or of Spark Connect; Spark is not imported for it."""
+    return any(
+        each.__module__.startswith("pyspark.sql") and each.__name__ == "DataFrame" for each in type(table).__mro__
+    )
+
+
+def is_spark(table: object) -> bool:
+    """Whether this is a Spark DataFrame, or a mapping of event types to such."""
+    frames = list(table.values()) if isinstance(table, Mapping) else [table]
+    return bool(frames) and all(map(is_frame, frames))
+
+
+def arrow_schema(frame: Any) -> pa.Schema:
+    """The columns of a frame with the Arrow types in which Spark hands them over; times with a zone are in UTC."""
+    from pyspark.sql.pandas.types import to_arrow_type
+
+    zoned = {"timezone": "UTC"} if "timezone" in inspect.signature(to_arrow_type).parameters else {}
+    return pa.schema([pa.field(each.name, to_arrow_type(each.dataType, **zoned)) for each in frame.schema.fields])
+
+
+def spark_schema(schema: pa.Schema) -> Any:
+    """The schema of a frame for columns of these Arrow types."""
+    from pyspark.sql.pandas.types import from_arrow_type
+    from pyspark.sql.types import StructField, StructType
+
+    return StructType([StructField(each.name, from_arrow_type(each.type, True), True) for each in schema])
