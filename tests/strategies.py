@@ -353,3 +353,10 @@ def events_of(table: pa.Table) -> list[Event]:
     """The events of a stream without partitions."""
     found = partitions(to_rows(table, SCHEMA), SCHEMA, ast.Query(ast.AnyEvent()), "error")
     return found[0].events if found else []
+
+
+def unordered(value: Any) -> Any:
+    """A result row with its lists sorted: events of a bag at one position have no order."""
+    if isinstance(value, list):
+        return sorted((unordered(each) for each in value), key=repr)
+    return {name: unordered(each) for name, each in value.items()} if isinstance(value, dict) else value

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import acelera as ac
 from acelera.language import ast
-from strategies import cases
+from strategies import cases, unordered
 
 WINDOWS = st.none() | st.integers(1, 6).map(lambda amount: ast.Within(amount, "events"))
 KEYS = st.sampled_from([(), (), ("ok",), ("ok", "s"), ("w",)])
@@ -21,15 +21,8 @@ def outcome(query: ac.Query, table: pa.Table, method: str) -> Any:
         result = query.run(table, method=method)
     except ac.AggregateError as error:
         return str(error)
-    rows = [repr(_unordered(row)) for row in result.to_pylist()]
+    rows = [repr(unordered(row)) for row in result.to_pylist()]
     return result.schema, sorted(rows), result.select(["end", "start"]).to_pylist()
-
-
-def _unordered(value: Any) -> Any:
-    """Events of a bag at one position have no order."""
-    if isinstance(value, list):
-        return sorted((_unordered(each) for each in value), key=repr)
-    return {name: _unordered(each) for name, each in value.items()} if isinstance(value, dict) else value
 
 
 @pytest.mark.property

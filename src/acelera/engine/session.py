@@ -63,7 +63,7 @@ class Session:
         ties: str,
         fingerprint: str,
         given_tests: Sequence[int] = (),
-        alone: bool = True,
+        numbered: bool = True,
     ) -> None:
         assert checked.schema is not None
         self._fingerprint = fingerprint

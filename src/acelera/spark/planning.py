@@ -41,9 +41,7 @@ class Pipeline:
                 "cut into slices of time that overlap by the window: each match belongs to the slice it starts in"
             )
         else:
-            found.append(
-                "one task reads the whole stream in order, since nothing splits it: consider PARTITION BY, or WITHIN a time"
-            )
+            found.append("one task reads the whole stream in order: PARTITION BY, or WITHIN a time, would split it")
         return found
 
 
