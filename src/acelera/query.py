@@ -249,7 +249,7 @@ class Query:
         found = (batch for table in tables for batch in session.stream(table))
         return pa.RecordBatchReader.from_batches(session.schema, found)
 
-    def resume(self, snapshot: bytes) -> Session:
+    def resume(self, snapshot: bytes, given_tests: Sequence[int] | None = None) -> Session:
         """Go on with a stream from the snapshot of a session of the same query.
 
         >>> import acelera as ac
@@ -266,7 +266,7 @@ class Query:
 
         sections = unpack(snapshot, self._fingerprint())
         schema, ties = stream_of(sections)
-        session = self._session(self._check(schema), ties)
+        session = self._session(self._check(schema), ties, given_tests or (), numbered=given_tests is None)
         session.restore(sections)
         return session
 

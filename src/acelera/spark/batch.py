@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from acelera.automata.terms import Term
 from acelera.engine.letters import LETTER
 from acelera.engine.plan import Plan
-from acelera.engine.session import Session, columns_read
+from acelera.engine.session import Session, columns_read, fingerprint_of
 from acelera.engine.window import window_of
 from acelera.language.aggregates import Aggregate, install
 from acelera.language.checker import Checked
@@ -42,11 +42,24 @@ class Task:
 
     def session(self) -> Session:
         """A session of the query."""
+        return self._query().session(self.schema, self.ties, self.in_jvm)
+
+    def resumed(self, snapshot: bytes) -> Session:
+        """A session that goes on from a snapshot."""
+        return self._query().resume(snapshot, self.in_jvm)
+
+    def _query(self) -> Query:
         from acelera.query import query
 
         install(self.aggregates)
-        made: Query = query(self.source, **self.options)
-        return made.session(self.schema, self.ties, self.in_jvm)
+        return query(self.source, **self.options)
+
+    @property
+    def fingerprint(self) -> str:
+        """What tells this task from others: rows that wait are packed for it."""
+        columns = {name: str(kind.arrow) for name, kind in self.schema.columns.items()}
+        order = (self.schema.order_by, self.schema.type_column)
+        return fingerprint_of(repr((self.source, sorted(self.options.items()), columns, order, self.in_jvm)))
 
 
 def run_batch(frame: Any, task: Task, checked: Checked, plan: Plan, pipeline: Pipeline) -> Any:
@@ -57,10 +70,10 @@ def run_batch(frame: Any, task: Task, checked: Checked, plan: Plan, pipeline: Pi
     assert schema is not None
     columns = columns_read(checked, plan, pipeline.in_jvm)
     if pipeline.relevant is not None:
-        frame = frame.filter(_any([_all(tests, schema) for tests in pipeline.relevant]))
+        frame = frame.filter(relevant(pipeline, schema))
     travelling = [functions.col(quoted(name)) for name in columns]
     if pipeline.in_jvm:
-        travelling.append(_letter(tests, pipeline.in_jvm, schema).alias(LETTER))
+        travelling.append(letter_column(tests, pipeline.in_jvm, schema).alias(LETTER))
     sliced = _Slices.of(frame, checked) if pipeline.sliced else None
     if sliced is not None:
         travelling.append(sliced.column(schema).alias(SLICE))
@@ -74,6 +87,15 @@ def run_batch(frame: Any, task: Task, checked: Checked, plan: Plan, pipeline: Pi
         placed = moved.repartition(SLICE).sortWithinPartitions(SLICE, *order)
         return placed.mapInArrow(_slice_reader(task, sliced), result)
     return moved.repartition(1).sortWithinPartitions(*order).mapInArrow(_reader(task), result)
+
+
+def relevant(pipeline: Pipeline, schema: Schema) -> Any:
+    """Whether some state may react to a row, as far as the JVM can tell."""
+    from pyspark.sql import functions
+
+    if pipeline.relevant is None:
+        return functions.lit(True)
+    return _any([_all(tests, schema) for tests in pipeline.relevant])
 
 
 Batches = Iterator[pa.RecordBatch]
@@ -128,7 +150,7 @@ def _any(columns: list[Any]) -> Any:
     return reduce(lambda one, two: one | two, columns, functions.lit(False))
 
 
-def _letter(tests: Sequence[Term], numbers: Sequence[int], schema: Schema) -> Any:
+def letter_column(tests: Sequence[Term], numbers: Sequence[int], schema: Schema) -> Any:
     """The tests that hold, as the bits of one number."""
     from pyspark.sql import functions
 

@@ -18,6 +18,7 @@ from acelera.spark.batch import Task, run_batch
 from acelera.spark.columns import quoted
 from acelera.spark.planning import pipeline_of
 from acelera.spark.schemas import arrow_schema, spark_schema
+from acelera.spark.streaming import run_streaming
 
 
 def described(frames: Any, schema_of: Callable[[object], Schema]) -> tuple[Any, Schema]:
@@ -52,9 +53,26 @@ def _typed(name: str, frame: Any, schema: Schema) -> Any:
     return frame.select(*columns)
 
 
+def _refuse_names_alike(frame: Any, checked: Checked) -> None:
+    """Spark does not tell names apart by case, unless told to."""
+    if frame.sparkSession.conf.get("spark.sql.caseSensitive", "false") == "true":
+        return
+    known: dict[str, str] = {}
+    for column in checked.columns:
+        other = known.setdefault(column.name.lower(), column.name)
+        if other != column.name:
+            raise UsageError(
+                f"two columns of the result are called `{other}` and `{column.name}`, which Spark does not tell apart; "
+                "name them otherwise (SELECT … AS name), or set spark.sql.caseSensitive to true"
+            )
+
+
 def run(source: tuple[Any, dict[str, Any]], frame: Any, checked: Checked, automaton: Acea, plan: Plan) -> Any:
     """The frame of the matches of a query."""
     assert checked.schema is not None
+    _refuse_names_alike(frame, checked)
     pipeline = pipeline_of(checked, automaton, plan)
     task = Task(*source, checked.schema, "error", pipeline.in_jvm, own_aggregates())
+    if frame.isStreaming:
+        return run_streaming(frame, task, checked, plan, pipeline)
     return run_batch(frame, task, checked, plan, pipeline)
