@@ -78,7 +78,8 @@ class Query:
     ) -> str:
         """What the query is and how it runs: its variables, its automaton, what must be remembered.
 
-        With a schema, as `check` takes it, also how the engine runs it: that depends on the types of attributes.
+        With a schema, as `check` takes it, also how the engine runs it: that depends on the types of attributes. With a
+        Spark DataFrame, also what runs where.
 
         >>> import acelera as ac
         >>> print(ac.query("MATCH A AS x ; B WITHIN 5 EVENTS").explain())
@@ -110,8 +111,19 @@ class Query:
         text = explain(str(self), self.ast, self.variables, self._built, self.automaton)
         if schema is None:
             return text
+        frames = schema
+        if is_spark(frames):
+            from acelera.spark.running import described
+
+            _, schema = described(frames, lambda known: self._schema(known, order_by, type_column, event_type))
         checked = self._check(self._schema(schema, order_by, type_column, event_type))
-        return "\n  ".join([f"{text}\n\nengine", *self._how_it_runs(checked)])
+        text = "\n  ".join([f"{text}\n\nengine", *self._how_it_runs(checked)])
+        if not is_spark(frames):
+            return text
+        from acelera.spark.planning import pipeline_of
+
+        plan = self._plan(checked)
+        return "\n  ".join([f"{text}\n\nspark", *pipeline_of(checked, self._automaton(checked), plan).lines(plan)])
 
     def _how_it_runs(self, checked: Checked) -> list[str]:
         from acelera.engine.choice import how_it_runs
@@ -155,12 +167,13 @@ class Query:
         ties: str = "error",
         method: str = "engine",
     ) -> pa.Table:
-        """Find all matches in a table.
+        """Find all matches in a table; a Spark DataFrame, or one for each event type, gives a Spark DataFrame.
 
         Parameters
         ----------
         table
-            The events: a pyarrow table, reader or dataset, a pandas or polars data frame, or a list of dicts.
+            The events: a pyarrow table, reader or dataset, a pandas or polars data frame, a list of dicts; or a Spark
+            DataFrame, batch or streaming, or a mapping of event types to such.
         order_by
             The column, or columns, that order the events. A timestamp in first place gives them their time. Without
             it the order is that of the rows.
