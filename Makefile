@@ -11,7 +11,7 @@ demo: $(VENV)/.run
 	$(BIN)/acelera demo
 
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist loadgroup
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -27,7 +27,7 @@ bench: $(VENV)/.dev
 
 # The property tests with as many cases as one likes: make long EXAMPLES=100000
 long: $(VENV)/.dev
-	ACELERA_EXAMPLES=$(EXAMPLES) $(BIN)/python -m pytest -n auto -m property
+	ACELERA_EXAMPLES=$(EXAMPLES) $(BIN)/python -m pytest -n auto --dist loadgroup -m property
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
@@ -40,5 +40,5 @@ $(VENV)/.run: pyproject.toml constraints.txt | $(BIN)/python
 	touch $@
 
 $(VENV)/.dev: pyproject.toml constraints.txt | $(BIN)/python
-	$(PIP) --editable '.[dev]'
+	$(PIP) --editable '.[dev,spark]'
 	touch $(VENV)/.run $@

@@ -316,13 +316,14 @@ class Query:
 
         session, numbers = self._session(checked, ties), np.arange(1, table.num_rows + 1)
         assert checked.schema is not None
+        whole, table = table, session.conform(table)
         if checked.schema.order_by:
             indices = sorted_indices(order_columns(table, checked.schema, numbers))
             if indices is not None:
                 table, numbers = table.take(pa.array(indices)), numbers[indices]
         result = in_order(list(session.pages(table, numbers)), session.schema)
         if session.types_not_seen():
-            _warn_of_misspelt_types(self.ast.formula, table, checked.schema)
+            _warn_of_misspelt_types(self.ast.formula, whole, checked.schema)
         return result
 
     def _run_spark(

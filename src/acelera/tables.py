@@ -59,7 +59,7 @@ def _is_dataset(table: object) -> bool:
     return type(table).__module__ == "pyarrow._dataset" and hasattr(table, "to_batches")
 
 
-def in_batches(source: object) -> tuple[pa.Schema, Iterator[pa.Table]]:
+def in_batches(source: object) -> tuple[pa.Schema, Iterator[object]]:
     """The schema of a source and its rows, some at a time: those that can be read piece by piece are."""
     if isinstance(source, pa.RecordBatchReader):
         return source.schema, (pa.Table.from_batches([batch]) for batch in source)
@@ -70,8 +70,7 @@ def in_batches(source: object) -> tuple[pa.Schema, Iterator[pa.Table]]:
         first = next(source, None)
         if first is None:
             raise UsageError("there is no batch, so the columns are not known; give an empty table that has them")
-        table = to_arrow(first)
-        return table.schema, chain([table], map(to_arrow, source))
+        return to_arrow(first).schema, chain([first], source)
     table = to_arrow(source)
     return table.schema, iter([table])
 

@@ -138,6 +138,65 @@ def test_aggregates_of_nothing() -> None:
         assert query.run(table).schema == expected.schema
 
 
+def test_products_that_leave_64_bits() -> None:
+    """In conditions they are NULL, in aggregates an error."""
+    top = 2**63 - 1
+    pairs = [(10**10, 10**10), (top, 2), (-top - 1, -1), (-top - 1, 1), (3, -3074457345618258603), (2**32, -(2**31))]
+    for one, two in pairs:
+        table = pa.table({"type": ["A", "B"], "v": [one, two]})
+        compared = ac.query("MATCH A AS a ; B AS b FILTER a.v * b.v <> 7")
+        assert compared.run(table).num_rows == compared.run(table, method="automaton").num_rows, (one, two)
+        folded = ac.query("SELECT m.x MATCH (A ; B) AS a AGG m[x <- product(a.v)] FILTER m.x <> 7")
+        if -top - 1 <= one * two <= top:
+            assert folded.run(table).to_pylist() == [{"m_x": one * two}]
+        else:
+            with pytest.raises(ac.AggregateError, match="integer overflow"):
+                folded.run(table)
+
+
+def test_windows_at_the_edges_of_time() -> None:
+    lowest = -(2**63) + 1
+    times = pa.array([lowest, 10**18, 10**18 + 10**15, 10**18 + 2 * 10**15], pa.timestamp("ns"))
+    table = pa.table({"type": ["A", "B", "A", "B"], "ts": times})
+    query = ac.query("SELECT start, end MATCH A ; B WITHIN 1 SECONDS")
+    assert query.run(table, order_by="ts").num_rows == 0
+    wide = ac.query("SELECT start, end MATCH A ; B WITHIN 80000 DAYS")
+    apart = pa.table({"type": ["A", "B"], "ts": pa.array(["1820-01-01", "2020-01-01"]).cast(pa.timestamp("ns"))})
+    session = wide.open(apart.schema, order_by="ts")
+    assert session.push(apart.slice(0, 1)).num_rows + session.push(apart.slice(1)).num_rows == 1
+
+
+def test_unusual_types_of_columns() -> None:
+    """Arrow can do little with some of its types; they come out as they went in."""
+    small = np.array([2, 1, 2], np.float16)
+    columns = {
+        "view": pa.array(["x", "y", "x"]).cast(pa.string_view()),
+        "half": pa.array(small),
+        "dec": pa.array([Decimal(2), Decimal(1), Decimal(2)], pa.decimal64(9, 2)),
+    }
+    table = pa.table({"type": ["A", "B", "B"], "n": [3, 2, 1], **columns})
+    for text in ("MATCH B ; A", "MATCH B ; A PARTITION BY dec", "MATCH (B ; A) AS x FILTER x[same(view)]"):
+        query = ac.query(text)
+        expected = query.run(table, order_by="n", method="automaton")
+        assert query.run(table, order_by="n").to_pylist() == expected.to_pylist()
+        assert query.run(table, order_by="n").schema == expected.schema
+
+
+def test_a_page_in_which_a_variable_holds_nothing() -> None:
+    table = pa.table({"type": ["A"], "f": [1.0], "du": pa.array([1], pa.duration("s"))})
+    query = ac.query("MATCH A OR (B AGG n[f <- last(B.du)])")
+    assert query.run(table).to_pylist() == query.run(table, method="automaton").to_pylist()
+
+
+def test_who_abandons_a_stream_cannot_go_on() -> None:
+    session = ac.query("MATCH A+").open({"type": str})
+    stream = session.stream([{"type": "A"}] * 3)
+    next(stream)
+    stream.close()
+    with pytest.raises(ac.UsageError, match="an earlier batch failed"):
+        session.push([{"type": "A"}])
+
+
 def test_dictionary_columns_and_views() -> None:
     plain = stream()
     dictionary = plain.set_column(0, "type", plain["type"].dictionary_encode())

@@ -315,6 +315,9 @@ _OPERATIONS: dict[str, Callable[[_Entries], _Folded]] = {
 # All go over the entries from left to right, and leave untouched what is said of an empty segment.
 
 
+_LOWEST, _HIGHEST = np.iinfo(np.int64).min, np.iinfo(np.int64).max
+
+
 @compiled
 def _count(segments: Integers, counts: Integers) -> None:
     for segment in segments:
@@ -332,9 +335,8 @@ def _total_integers(product: bool, values: Integers, segments: Integers, totals:
             if abs(float(total) * float(value)) >= 2.0**62:
                 doubt[segment] = True
         else:
-            added = total + value
-            totals[segment] = added
-            if ((total ^ added) & (value ^ added)) < 0:  # both have a sign that the sum has not
+            totals[segment] = total + value
+            if (value > 0 and total > _HIGHEST - value) or (value < 0 and total < _LOWEST - value):
                 doubt[segment] = True
 
 

@@ -182,7 +182,7 @@ class _Compiler:
     after: bool = False  # whether registers are read as they are after the assignment
 
     def compiled(self) -> Code:
-        self.unit = _finest_unit(self.schema)
+        self.unit = _finest_unit(self.plan, self.schema)
         self.starts = _starts(self.plan)
         self._lay_out()
         assign, marked, universal = [], [], []
@@ -759,7 +759,11 @@ def _starts(plan: Plan) -> set[str]:
     return found
 
 
-def _finest_unit(schema: Schema) -> str:
-    """One unit for all times, so that they can be compared as integers."""
-    units = [kind.arrow.unit for kind in schema.columns.values() if kind.kind in _TIMES]
-    return min(units, key=lambda unit: _UNITS[unit], default="ns")
+def _finest_unit(plan: Plan, schema: Schema) -> str:
+    """One unit for all times that the plan remembers or compares, so that they can be compared as integers."""
+    terms = [term for edge in plan.edges for _, term in edge.assign]
+    terms += [term for edge in plan.edges for term in edge.conditions]
+    terms += [term for edge in plan.edges for _, bag in edge.action.marks for mark in bag for term in mark.terms()]
+    names = {part.name for term in terms for part in subterms(term) if isinstance(part, Attr)}
+    kinds = [attribute_type(name, schema) for name in names]
+    return min((kind.arrow.unit for kind in kinds if kind.kind in _TIMES), key=lambda unit: _UNITS[unit], default="us")

@@ -17,7 +17,7 @@ from acelera.engine.folds import fold
 from acelera.engine.frames import Frame, attribute_type, column_of
 from acelera.engine.machines import Machine
 from acelera.engine.plan import FoldStep, Plan, stored_fields
-from acelera.engine.store import output_column
+from acelera.engine.store import ordinary, output_column
 from acelera.language import ast
 from acelera.language.aggregates import find_aggregate
 from acelera.language.checker import Checked, Column, PartitionKey, struct_fields
@@ -228,10 +228,15 @@ class _Page:
 
     def _attribute(self, variable: str, name: str, kind: pa.DataType) -> Any:
         """An attribute of all events of a variable."""
-        held = self.held(variable)
+        held, shown, kind = self.held(variable), kind, ordinary(kind)
+        return self._cast(self._values(held, name, kind), shown)
+
+    def _values(self, held: Held, name: str, kind: pa.DataType) -> Any:
         sources = [self._source(mark, name) for mark in self.presenter.marks]
         used = set(sources) if len(set(sources)) <= 1 else {sources[item] for item in held.items}
-        if used <= {(COLUMN, 0)}:
+        if not len(held.entry):
+            return pa.nulls(0, kind)
+        if used == {(COLUMN, 0)}:
             return self._cast(taken(self._shown(name), held.row), kind)
         if len(used) == 1:
             return self._from(used.pop(), name, held.entry, held.item, kind)
@@ -387,7 +392,7 @@ def taken(column: Any, rows: Ints) -> Any:
     """Some rows of a column; numbers without NULLs are taken as such, which is quickest."""
     kind = column.type
     plain = pa.types.is_primitive(kind) and not pa.types.is_boolean(kind) and not column.null_count
-    if not plain or pa.types.is_null(kind):
+    if not plain or pa.types.is_null(kind) or kind.bit_width > 64:
         return column.take(pa.array(rows))
     numbers = np.frombuffer(column.buffers()[1], f"i{kind.bit_width // 8}")[column.offset : column.offset + len(column)]
     return pa.Array.from_buffers(kind, len(rows), [None, pa.py_buffer(numbers[rows])])

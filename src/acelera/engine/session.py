@@ -22,7 +22,7 @@ from acelera.engine.order import Order
 from acelera.engine.plan import Plan
 from acelera.engine.results import Presenter, columns_kept
 from acelera.engine.snapshots import Section, decode, encode, pack
-from acelera.engine.store import Store
+from acelera.engine.store import Store, ordinary
 from acelera.engine.window import Window, window_of
 from acelera.errors import SchemaError, SnapshotError, UsageError, did_you_mean
 from acelera.language.checker import Checked
@@ -183,7 +183,7 @@ class Session:
         """Read more events; the matches that they end, some at a time. `numbers` are the rows' numbers for people."""
         self._ready()
         self._starting_before = starting_before
-        table = self._conform(to_arrow(data) if not _is_empty_list(data) else self._no_rows())
+        table = self.conform(to_arrow(data) if not _is_empty_list(data) else self._no_rows())
         if numbers is None:
             numbers = np.arange(self.events + 1, self.events + table.num_rows + 1)
         before, self._reading = self.events, True
@@ -193,7 +193,7 @@ class Session:
                 arrays = [_one_array(column) for column in rows.columns]
                 batch = pa.RecordBatch.from_arrays(arrays, schema=rows.schema)
                 yield from self._read(batch, numbers[at : at + rows.num_rows])
-        except Exception:
+        except BaseException:  # also if whoever reads the matches goes away
             self._broken = self.events > before  # what was refused before anything was read leaves no trace
             self._reading = False
             raise
@@ -282,13 +282,13 @@ class Session:
 
     # --- columns --------------------------------------------------------------------------------------------------
 
-    def _conform(self, table: pa.Table) -> pa.Table:
+    def conform(self, table: pa.Table) -> pa.Table:
         """The columns that are needed, of the types that were announced."""
         columns = {}
         for name in self._columns:
             if name not in table.column_names:
                 raise SchemaError(f"the batch has no column `{name}`{did_you_mean(name, table.column_names)}")
-            column, kind = table.column(name), self._stream.columns[name].arrow
+            column, kind = table.column(name), ordinary(self._stream.columns[name].arrow)
             same = column.type == kind or (pa.types.is_dictionary(column.type) and column.type.value_type == kind)
             try:
                 columns[name] = column if same else column.cast(kind)

@@ -24,17 +24,26 @@ def output_column(column: Any) -> Any:
     return column
 
 
-def _stored_type(kind: pa.DataType) -> pa.DataType:
-    """Rows cannot be taken out of views."""
-    views = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
-    return views.get(kind, kind)
+def ordinary(kind: pa.DataType) -> pa.DataType:
+    """The type in which values are kept: with some, Arrow can do little."""
+    if pa.types.is_string_view(kind):
+        return pa.large_string()
+    if pa.types.is_binary_view(kind):
+        return pa.large_binary()
+    if pa.types.is_float16(kind):
+        return pa.float32()
+    if pa.types.is_decimal32(kind) or pa.types.is_decimal64(kind):
+        return pa.decimal128(kind.precision, kind.scale)
+    if pa.types.is_run_end_encoded(kind):
+        return ordinary(kind.value_type)
+    return kind
 
 
 class Store:
     """Columns of some rows, numbered from 0 in the order in which they came; those no longer needed are dropped."""
 
     def __init__(self, columns: Sequence[str], schema: Schema) -> None:
-        kinds = [_stored_type(schema.columns[name].arrow) for name in columns]
+        kinds = [ordinary(schema.columns[name].arrow) for name in columns]
         self.batch_schema = pa.schema([pa.field(name, kind) for name, kind in zip(columns, kinds, strict=True)])
         self._batches: list[pa.RecordBatch] = []
         self._positions: list[npt.NDArray[np.int64]] = []

@@ -16,6 +16,8 @@ from acelera.language.schema import Schema
 
 Ints = npt.NDArray[Any]
 
+WIDEST = 2**63 - 1
+
 _NANOSECONDS = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1_000, "ns": 1}
 
 
@@ -39,7 +41,7 @@ class Window:
             return np.full(len(ticks), FAR_PAST)
         lowest = FAR_PAST + self.width
         if len(ticks) and ticks.min() < lowest:
-            return np.where(ticks < lowest, FAR_PAST, ticks - np.minimum(self.width, ticks - FAR_PAST))
+            return np.where(ticks < lowest, FAR_PAST, ticks - self.width)
         return ticks - self.width
 
 
@@ -48,7 +50,7 @@ def window_of(within: ast.Within | None, schema: Schema) -> Window:
     if within is None:
         return Window()
     if within.unit == "events":
-        return Window(min(within.amount - 1, 2**62))
+        return Window(min(within.amount - 1, WIDEST))
     assert schema.time is not None, "the checker asks for a stream with time"
     width = within.amount * ast.UNITS[within.unit] // _NANOSECONDS[schema.time.arrow.unit]
-    return Window(min(width, 2**62), timed=True)
+    return Window(min(width, WIDEST), timed=True)

@@ -63,6 +63,7 @@ class Event:
         return (
             self.position,
             self.origin,
+            self.type is None,  # events of the stream before those that were made
             str(self.type),
             [(name, _sortable(value)) for name, value in self.attributes],
         )

@@ -7,8 +7,9 @@ it as the language means it; what cannot be said exactly is not translated, and 
 from __future__ import annotations
 
 import datetime
+import operator
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from acelera.automata.terms import Attr, Const, Sql, Term
@@ -18,10 +19,12 @@ from acelera.language import ast
 from acelera.language.evaluation import evaluate
 from acelera.language.expressions import type_of
 from acelera.language.schema import Schema
+from acelera.language.tree import children
 from acelera.language.types import Kind, Type
 
 _COMPARED = {Kind.INT, Kind.FLOAT, Kind.STRING, Kind.BOOL, Kind.TIMESTAMP, Kind.DATE, Kind.DECIMAL}
 _LARGEST_EXACT_DECIMAL = 18
+_DEEPEST = 50  # Spark follows an expression by recursion, and its stack ends somewhere above 100
 
 
 class UntranslatableError(Exception):
@@ -35,8 +38,10 @@ def to_column(test: Term, schema: Schema) -> Any | None:
     if not isinstance(test, Sql) or not all(isinstance(term, Attr | Const) for _, term in test.leaves):
         return None
     expression = over_columns(test)
+    if ast.fold(expression, lambda _, depths: 1 + max(depths, default=0), _operands) > _DEEPEST:
+        return None
     try:
-        column = ast.fold(expression, _Translation(schema).translate)
+        column = ast.fold(expression, _Translation(schema).translate, _operands)
     except UntranslatableError:
         return None
     return functions.coalesce(column, functions.lit(False))
@@ -67,11 +72,11 @@ class _Translation:
             case ast.Unary("NOT", _):
                 return ~made[0]
             case ast.Binary("AND", _, _):
-                return made[0] & made[1]
+                return _joined(made, operator.and_)
             case ast.Binary("OR", _, _):
-                return made[0] | made[1]
-            case ast.Binary(operator, left, right) if operator in ("=", "<>", "<", "<=", ">", ">="):
-                return self._compare(operator, (made[0], self.type_of(left)), (made[1], self.type_of(right)))
+                return _joined(made, operator.or_)
+            case ast.Binary(symbol, left, right) if symbol in ("=", "<>", "<", "<=", ">", ">="):
+                return self._compare(symbol, (made[0], self.type_of(left)), (made[1], self.type_of(right)))
             case ast.IsNull(_, negated):
                 return made[0].isNotNull() if negated else made[0].isNull()
             case ast.Between(operand, low, high, negated):
@@ -85,20 +90,20 @@ class _Translation:
                     self._compare("=", given, (each, self.type_of(item)))
                     for each, item in zip(made[1:], items, strict=True)
                 ]
-                together = found[0]
-                for each in found[1:]:
-                    together = together | each
+                together = _joined(found, operator.or_)
                 return ~together if negated else together
             case ast.Like(_, pattern, negated):
-                like = made[0].like(_spark_pattern(pattern))
+                like = made[0].like(_spark_pattern(_sendable(pattern)))
                 return ~like if negated else like
         raise UntranslatableError
 
     def _literal(self, value: Any) -> Any:
         from pyspark.sql import functions
 
-        if value is None or (isinstance(value, str) and "\x00" in value):
+        if value is None:
             raise UntranslatableError
+        if isinstance(value, str):
+            return functions.lit(_sendable(value))
         if isinstance(value, int) and not isinstance(value, bool):
             return functions.lit(value).cast("bigint")
         return functions.lit(value)
@@ -128,7 +133,7 @@ class _Translation:
             raise UntranslatableError
         return functions.col(quoted(column))
 
-    def _compare(self, operator: str, left: tuple[Any, Type], right: tuple[Any, Type]) -> Any:
+    def _compare(self, symbol: str, left: tuple[Any, Type], right: tuple[Any, Type]) -> Any:
         """A comparison in which NaN is NULL."""
         from pyspark.sql import functions
 
@@ -148,7 +153,7 @@ class _Translation:
             ">": lambda: one > two,
             ">=": lambda: one >= two,
         }
-        found = tests[operator]()
+        found = tests[symbol]()
         if Kind.FLOAT not in kinds:
             return found
         unknown = functions.isnan(one) | functions.isnan(two)
@@ -158,6 +163,39 @@ class _Translation:
 def quoted(name: str) -> str:
     """A column by its name, whatever the name is."""
     return "`" + name.replace("`", "``") + "`"
+
+
+def _sendable(text: str) -> str:
+    """A text that reaches the JVM as it is."""
+    if "\x00" in text or any("\ud800" <= character <= "\udfff" for character in text):
+        raise UntranslatableError
+    return text
+
+
+# --- long conditions ----------------------------------------------------------------------------------------------
+
+
+def _operands(node: ast.Expression) -> Sequence[ast.Expression]:
+    """What a node is made of; all links of a chain of AND, or of OR, at once."""
+    if not isinstance(node, ast.Binary) or node.operator not in ("AND", "OR"):
+        return children(node)
+    links: list[ast.Expression] = []
+    todo: list[ast.Expression] = [node.right, node.left]
+    while todo:
+        link = todo.pop()
+        if isinstance(link, ast.Binary) and link.operator == node.operator:
+            todo += [link.right, link.left]
+        else:
+            links.append(link)
+    return links
+
+
+def _joined(parts: Sequence[Any], join: Callable[[Any, Any], Any]) -> Any:
+    """All parts together, in a tree that is as low as it can be: a chain of a thousand would be too deep for Spark."""
+    if len(parts) == 1:
+        return parts[0]
+    middle = len(parts) // 2
+    return join(_joined(parts[:middle], join), _joined(parts[middle:], join))
 
 
 def _digits(kind: Type) -> int:
