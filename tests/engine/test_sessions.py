@@ -129,6 +129,30 @@ def test_small_arenas_grow(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert places == sorted(places)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT a.v AS x, b.v AS y MATCH A AS a ; B AS b PARTITION BY k WITHIN 5 SECONDS",
+        "SELECT a.v AS x, b.v AS y MATCH A AS a ; B AS b FILTER a.v < b.v PARTITION BY k, s WITHIN 5 SECONDS",
+        "SELECT a.v AS x, b.v AS y MATCH A AS a ; B AS b FILTER a.d + 1 < b.d PARTITION BY k WITHIN 5 SECONDS",
+        "SELECT x.v MATCH (A ; B) AS x FILTER x[same(s)] PARTITION BY k WITHIN 5 SECONDS",
+    ],
+)
+def test_idle_keys_are_forgotten_without_losing_matches(text: str) -> None:
+    table = long_stream(1_000)
+    query = ac.query(text)
+    expected = query.run(table, order_by="ts")
+    session, found = query.open(table.schema, order_by="ts"), []
+    for begin in range(0, table.num_rows, 20):
+        found.append(session.push(table.slice(begin, 20)))
+        session.compact()
+        session.forget_idle_keys()
+        if begin % 100 == 0:
+            session = query.resume(session.snapshot())
+        assert len(session.keys) <= 5
+    assert shown(pa.concat_tables(found)) == shown(expected)
+
+
 # --- what is refused ----------------------------------------------------------------------------------------------
 
 

@@ -74,6 +74,12 @@ class Keys:
             keys = [(*keys[pair >> 32], values[pair & 0xFFFFFFFF]) for pair in pairs]
         return keys
 
+    def only(self, values: Sequence[tuple[Value, ...]]) -> Keys:
+        """Keys by the same columns, of which these are known."""
+        fewer = Keys(self.columns)
+        fewer.restore(values)
+        return fewer
+
     def restore(self, values: Sequence[tuple[Value, ...]]) -> None:
         """The keys that were there before, in the same order."""
         for key in values:

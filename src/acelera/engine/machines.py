@@ -83,6 +83,9 @@ class Machine(Protocol):
     def stored_values(self, action: int, place: int, at: Ints, kind: pa.DataType) -> Any:
         """What an action has stored in a place, for some of its stored values; an aggregate that failed is an error."""
 
+    def keep_busy_keys(self, keys: int) -> Ints:
+        """Forget all keys that have no partial match; those that are kept are numbered anew, in order."""
+
     def dump(self) -> dict[str, Section]:
         """All that a snapshot must hold."""
 
@@ -161,6 +164,12 @@ class TableMachine:
     def collect(self, floor: int) -> None:
         """Forget what can no longer match."""
         self.arena.collect(self.slots, floor)
+
+    def keep_busy_keys(self, keys: int) -> Ints:
+        """Forget the other keys."""
+        busy = np.flatnonzero(self.slots.count[:keys])
+        self.slots.keep(busy)
+        return busy
 
     def dump(self) -> dict[str, Section]:
         """Nodes, slots, and the sets of states that slots refer to."""

@@ -72,6 +72,10 @@ class Order:
         self.last: tuple[Value, ...] | None = None
         self._tied: dict[int, int] = {}  # rows that are equal to the last one: for each key, the row's number
 
+    def forget_ties(self) -> None:
+        """Keys are about to be numbered anew."""
+        self._tied = {}
+
     def dump(self) -> list[Any]:
         """What a snapshot must hold."""
         return [encode(self.last), [list(each) for each in self._tied.items()]]

@@ -460,6 +460,12 @@ class RegisterMachine:
         if self.sets.crowded:
             self.sets.enlarge()
 
+    def keep_busy_keys(self, keys: int) -> Ints:
+        """Forget the other keys."""
+        busy = np.flatnonzero(self.slots.count[:keys])
+        self.slots.keep(busy)
+        return busy
+
     def dump(self) -> dict[str, Section]:
         """Nodes, slots, interned rows and strings."""
         dumped: dict[str, Section] = {

@@ -280,6 +280,22 @@ class Session:
         self.machine.arena.two[nodes] = moved
         self.store.keep(rows)
 
+    def forget_idle_keys(self) -> None:
+        """Forget keys without a partial match, and with them how many events they had: where no position is asked for.
+
+        What guards have seen of a key is kept, so with UNLESS nothing is forgotten.
+        """
+        if self.plan.guards or not self.keys.columns:
+            return
+        values = self.keys.values()
+        busy = self.machine.keep_busy_keys(len(values))
+        self.keys = self.keys.only([values[key] for key in busy.tolist()])
+        self.order.forget_ties()
+        if self.plan.split_by:
+            self.partitions, self.counts = self.partitions.only([]), np.zeros(1, np.int64)
+        else:
+            self.partitions, self.counts = self.keys, np.append(self.counts[busy], 0)
+
     # --- columns --------------------------------------------------------------------------------------------------
 
     def conform(self, table: pa.Table) -> pa.Table:

@@ -51,7 +51,7 @@ def pipeline_of(checked: Checked, automaton: Acea, plan: Plan) -> Pipeline:
     assert schema is not None
     in_jvm = tuple(number for number, test in enumerate(plan.tests) if to_column(test, schema) is not None)
     in_python = tuple(test for number, test in enumerate(plan.tests) if number not in in_jvm)
-    counts = _counts_positions(checked, automaton)
+    counts = counts_positions(checked, automaton)
     relevant = None if counts or uses_contiguity(automaton) else tuple(reactions(automaton))
     if relevant is not None and () in relevant:
         relevant = None
@@ -60,7 +60,7 @@ def pipeline_of(checked: Checked, automaton: Acea, plan: Plan) -> Pipeline:
     return Pipeline(in_jvm, in_python, relevant, tuple(dict.fromkeys(keys)), timed and not keys and not counts)
 
 
-def _counts_positions(checked: Checked, automaton: Acea) -> bool:
+def counts_positions(checked: Checked, automaton: Acea) -> bool:
     """Whether the number of a position matters, in the run or in the result."""
     schema, query = checked.schema, checked.query
     assert schema is not None

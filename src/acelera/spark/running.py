@@ -16,7 +16,7 @@ from acelera.language.checker import Checked
 from acelera.language.schema import Schema
 from acelera.spark.batch import Task, run_batch
 from acelera.spark.columns import quoted
-from acelera.spark.planning import pipeline_of
+from acelera.spark.planning import counts_positions, pipeline_of
 from acelera.spark.schemas import arrow_schema, spark_schema
 from acelera.spark.streaming import run_streaming
 
@@ -72,7 +72,8 @@ def run(source: tuple[Any, dict[str, Any]], frame: Any, checked: Checked, automa
     assert checked.schema is not None
     _refuse_names_alike(frame, checked)
     pipeline = pipeline_of(checked, automaton, plan)
-    task = Task(*source, checked.schema, "error", pipeline.in_jvm, own_aggregates())
+    counts = counts_positions(checked, automaton)
+    task = Task(*source, checked.schema, "error", pipeline.in_jvm, own_aggregates(), counts)
     if frame.isStreaming:
         return run_streaming(frame, task, checked, plan, pipeline)
     return run_batch(frame, task, checked, plan, pipeline)

@@ -173,7 +173,11 @@ class Bucket:
         if self.session is None:
             self.session = self.task.session()
         indices = sorted_indices(order_columns(rows, self.task.schema, None))
-        return list(self.session.stream(rows if indices is None else rows.take(pa.array(indices))))
+        matches = list(self.session.stream(rows if indices is None else rows.take(pa.array(indices))))
+        self.session.compact()
+        if not self.task.counts_positions:
+            self.session.forget_idle_keys()
+        return matches
 
     @property
     def next_time(self) -> int | None:
