@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -12,12 +13,29 @@ import numba
 Function = TypeVar("Function", bound=Callable[..., object])
 
 
+def _sources() -> tuple[str]:
+    """A text that is another whenever a module of the engine is."""
+    digest = hashlib.sha256()
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(path.read_bytes())
+    return (digest.hexdigest(),)
+
+
+SOURCES = _sources()
+
+
 def compiled(function: Function) -> Function:
-    """The function as machine code; compiled when first called, unless the cache has it."""
+    """The function as machine code; compiled when first called, unless the cache has it.
+
+    numba looks only at the file of a function to see whether what is in its cache is old; a kernel also holds what it
+    calls, and the constants it uses, from other files.
+    """
     try:
-        return numba.njit(cache=True, nogil=True)(function)  # type: ignore[return-value]  # it is called alike
+        kernel = numba.njit(cache=True, nogil=True)(function)
     except RuntimeError:  # there is no place where a cache could be written
-        return numba.njit(nogil=True)(function)  # type: ignore[return-value]
+        return numba.njit(nogil=True)(function)  # type: ignore[return-value]  # it is called alike
+    kernel._cache._cache_file._source_stamp = SOURCES  # type: ignore[attr-defined]  # numba has no other way to say it
+    return kernel  # type: ignore[return-value]
 
 
 _announced: set[str] = set()

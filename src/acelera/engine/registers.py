@@ -17,203 +17,25 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from acelera.automata.terms import Attr, Sql
 from acelera.engine import kernels
 from acelera.engine import opcodes as op
 from acelera.engine import register_kernels as registers
 from acelera.engine.arena import Arena, Slots, grown
 from acelera.engine.compiled import announce
-from acelera.engine.frames import Frame
 from acelera.engine.guards import Guard
-from acelera.engine.instructions import Code, Input
-from acelera.engine.letters import Alphabet, over_columns
+from acelera.engine.inputs import decimals, input_column, scaled, time_type
+from acelera.engine.instructions import Code
+from acelera.engine.interned import Strings, Tables, ValueSets
+from acelera.engine.letters import Alphabet
 from acelera.engine.machines import Events, Waiting
 from acelera.engine.plan import NO_ACTION, Action, Edge, Plan
 from acelera.engine.snapshots import Section
 from acelera.errors import AggregateError, DataError
-from acelera.language import ast
 from acelera.language.aggregates import OVERFLOW
-from acelera.language.evaluation import evaluate
 from acelera.language.events import Value
 from acelera.language.types import Kind
 
 Ints = npt.NDArray[Any]
-
-
-class Strings:
-    """Strings as numbers, in order of first appearance, with their ranks in the order of strings."""
-
-    def __init__(self, known: Sequence[str]) -> None:
-        self.listed = list(known)
-        self._number = {text: number for number, text in enumerate(known)}
-        self._ranks = np.empty(0, np.int64)
-
-    def numbers(self, column: Any) -> Ints:
-        """The numbers of a column's values; 0 for NULL."""
-        if not pa.types.is_dictionary(column.type):
-            column = column.dictionary_encode()
-        known = [self.number(text) for text in column.dictionary.to_pylist()]
-        codes = np.array([*known, 0], np.int64)
-        indices = column.indices.cast(pa.int32()).fill_null(len(known)) if column.null_count else column.indices
-        return np.asarray(codes[indices.to_numpy()])
-
-    def number(self, text: str | None) -> int:
-        """The number of a string."""
-        number = self._number.setdefault(text or "", len(self.listed))
-        if number == len(self.listed):
-            self.listed.append(text or "")
-        return number
-
-    @property
-    def ranks(self) -> Ints:
-        """For each number where its string stands in the order of all."""
-        if len(self._ranks) < max(len(self.listed), 1):
-            self._ranks = np.zeros(max(len(self.listed), 1), np.int64)
-            self._ranks[sorted(range(len(self.listed)), key=self.listed.__getitem__)] = np.arange(len(self.listed))
-        return self._ranks
-
-
-class _Tables:
-    """Interned rows: configurations, sets of them, stored values."""
-
-    def __init__(self, width: int, stored_width: int, initial: int) -> None:
-        self.counts = np.array([1, 1, 1, 0], np.int64)
-        self.configurations = np.zeros((1 << 9, width), np.int64)
-        self.configurations[0, 0] = initial
-        self.set_at = np.zeros((1 << 9) + 1, np.int64)
-        self.set_at[1] = 1
-        self.members = np.zeros(1 << 11, np.int64)
-        self.stored = np.zeros((1 << 9, stored_width), np.int64)
-        self.target_stamp, self.target_node = np.zeros(1 << 9, np.int64), np.zeros(1 << 9, np.int32)
-        self.build()
-
-    def build(self) -> None:
-        """The tables by which rows are found again; each has twice as many places as there can be rows."""
-        configurations, sets, _, stored = self.counts.tolist()
-        self.configuration_table = np.full(2 * len(self.configurations), -1, np.int32)
-        self.set_table = np.full(2 * (len(self.set_at) - 1), -1, np.int32)
-        self.stored_table = np.full(2 * len(self.stored), -1, np.int32)
-        registers.intern_again(self.configurations, configurations, self.configuration_table)
-        registers.intern_sets_again(self.set_at, self.members, sets, self.set_table)
-        registers.intern_again(self.stored, stored, self.stored_table)
-
-    def enlarge(self) -> None:
-        """Room for twice as much."""
-        self.configurations = grown(self.configurations, 2 * len(self.configurations))
-        sets = 2 * (len(self.set_at) - 1)
-        self.set_at, self.members = grown(self.set_at, sets + 1), grown(self.members, 2 * len(self.members))
-        self.stored = grown(self.stored, 2 * len(self.stored))
-        self.target_stamp, self.target_node = grown(self.target_stamp, sets), grown(self.target_node, sets)
-        self.build()
-
-    @property
-    def crowded(self) -> bool:
-        """Whether more than a quarter is taken."""
-        room = (len(self.configurations), len(self.set_at) - 1, len(self.members), len(self.stored))
-        return bool((4 * self.counts > np.array(room)).any())
-
-    def dump(self) -> dict[str, Ints]:
-        """All rows, for a snapshot."""
-        configurations, sets, members, stored = self.counts.tolist()
-        return {
-            "configurations": self.configurations[:configurations],
-            "set_at": self.set_at[: sets + 1],
-            "members": self.members[:members],
-            "stored": self.stored[:stored],
-        }
-
-    def load(self, sections: Mapping[str, Any]) -> None:
-        """The rows of a snapshot."""
-        names = ("configurations", "set_at", "members", "stored")
-        self.counts[:] = [len(sections[name]) - (name == "set_at") for name in names]
-        while self.crowded:
-            self.enlarge()
-        for name in names:
-            getattr(self, name)[: len(sections[name])] = sections[name]
-        self.build()
-
-    def keep(self, sets: Ints, stored: Ints) -> tuple[Ints, Ints]:
-        """Only these sets and stored values; where they went. The tables are to be built again."""
-        places, sizes = _members(self.set_at, sets)
-        used, members = np.unique(self.members[places], return_inverse=True)
-        self.configurations[: len(used)] = self.configurations[used]
-        self.members[: len(members)] = members
-        self.set_at[1 : len(sets) + 1] = np.cumsum(sizes)
-        self.stored[: len(stored)] = self.stored[stored]
-        moved_sets, moved_stored = np.zeros(len(self.set_at), np.int64), np.zeros(len(self.stored), np.int64)
-        moved_sets[sets], moved_stored[stored] = np.arange(len(sets)), np.arange(len(stored))
-        self.counts[:] = len(used), len(sets), len(members), len(stored)
-        self.target_stamp[:] = 0
-        return moved_sets, moved_stored
-
-
-class _ValueSets:
-    """The sets that registers hold, and their members, interned."""
-
-    def __init__(self, width: int) -> None:
-        self.sizes = np.zeros(registers.SET_COUNTS, np.int64)
-        self.tuples = np.zeros((1 << 6, width), np.int64)
-        self.sets = np.zeros((1 << 6) + 1, np.int64)
-        self.items = np.zeros(1 << 8, np.int64)
-        self.build()
-
-    @property
-    def arrays(self) -> tuple[Ints, ...]:
-        """As the kernel wants them."""
-        return self.tuples, self.tuple_table, self.sets, self.items, self.sets_table, self.sizes
-
-    def build(self) -> None:
-        """The tables by which they are found again."""
-        tuples, sets, _ = self.sizes.tolist()
-        self.tuple_table = np.full(2 * len(self.tuples), -1, np.int32)
-        self.sets_table = np.full(2 * (len(self.sets) - 1), -1, np.int32)
-        registers.intern_again(self.tuples, tuples, self.tuple_table)
-        registers.intern_sets_again(self.sets, self.items, sets, self.sets_table)
-
-    def enlarge(self) -> None:
-        """Room for twice as much."""
-        self.tuples, self.items = grown(self.tuples, 2 * len(self.tuples)), grown(self.items, 2 * len(self.items))
-        self.sets = grown(self.sets, 2 * (len(self.sets) - 1) + 1)
-        self.build()
-
-    @property
-    def crowded(self) -> bool:
-        """Whether more than a quarter is taken."""
-        return bool((4 * self.sizes > np.array((len(self.tuples), len(self.sets) - 1, len(self.items)))).any())
-
-    def keep(self, sets: Ints) -> Ints:
-        """Only these sets; where they went."""
-        places, sizes = _members(self.sets, sets)
-        used, items = np.unique(self.items[places], return_inverse=True)
-        self.tuples[: len(used)] = self.tuples[used]
-        self.items[: len(items)] = items
-        self.sets[1 : len(sets) + 1] = np.cumsum(sizes)
-        moved = np.zeros(len(self.sets), np.int64)
-        moved[sets] = np.arange(len(sets))
-        self.sizes[:] = len(used), len(sets), len(items)
-        self.build()
-        return moved
-
-    def dump(self) -> dict[str, Ints]:
-        """All of them, for a snapshot."""
-        tuples, sets, items = self.sizes.tolist()
-        return {"tuples": self.tuples[:tuples], "sets": self.sets[: sets + 1], "items": self.items[:items]}
-
-    def load(self, sections: Mapping[str, Any]) -> None:
-        """Those of a snapshot."""
-        names = ("tuples", "sets", "items")
-        self.sizes[:] = [len(sections[name]) - (name == "sets") for name in names]
-        while self.crowded:
-            self.enlarge()
-        for name in names:
-            getattr(self, name)[: len(sections[name])] = sections[name]
-        self.build()
-
-
-def _members(at: Ints, sets: Ints) -> tuple[Ints, Ints]:
-    """Where the members of some sets stand, and how many each has."""
-    sizes = (at[1:] - at[:-1])[sets]
-    return np.repeat(at[sets] - np.cumsum(sizes) + sizes, sizes) + np.arange(sizes.sum()), sizes
 
 
 class RegisterMachine:
@@ -225,8 +47,8 @@ class RegisterMachine:
         self.arena, self.slots = Arena(), Slots()
         self.actions: list[Action] = list(dict.fromkeys(e.action for e in plan.edges if e.action != NO_ACTION))
         self.strings = Strings(code.texts)
-        self.tables = _Tables(code.width, code.stored_width, plan.initial)
-        self.sets = _ValueSets(code.member_width)
+        self.tables = Tables(code.width, code.stored_width, plan.initial)
+        self.sets = ValueSets(code.member_width)
         self._universal = _universal(code)
         self._outgoing: dict[int, list[int]] = {}
         for index, edge in enumerate(plan.edges):
@@ -377,7 +199,7 @@ class RegisterMachine:
         shape = (max(len(self.code.inputs), 1), len(events))
         values, tags = np.zeros(shape, np.int64), np.zeros(shape, np.int8)
         for index, given in enumerate(self.code.inputs):
-            column = _input_column(given, events.frame)
+            column = input_column(given, events.frame)
             missing = column.is_null().to_numpy(zero_copy_only=False)
             values[index] = self._numbers(str(given.term), column, given.kind)[events.within]
             tags[index] = np.where(missing[events.within], op.NULL, op.VALUE)
@@ -394,10 +216,10 @@ class RegisterMachine:
             floats[np.isnan(floats)] = np.nan
             return floats.view(np.int64)
         if kind is Kind.DECIMAL:
-            return _scaled(column)
+            return scaled(column)
         try:
             if kind in (Kind.TIMESTAMP, Kind.DURATION):
-                column = column.cast(_time_type(column.type, self.code.unit)).cast(pa.int64())
+                column = column.cast(time_type(column.type, self.code.unit)).cast(pa.int64())
             elif kind is Kind.DATE:
                 column = column.cast(pa.date32()).cast(pa.int32())
             return np.asarray(pc.fill_null(column.cast(pa.int64()), 0).to_numpy(zero_copy_only=False))
@@ -420,13 +242,13 @@ class RegisterMachine:
                 texts = pa.array(self.strings.listed or [""], pa.string())
                 return texts.take(pa.array(values, mask=missing)).cast(kind)
             case Kind.TIMESTAMP | Kind.DURATION:
-                return pa.array(values, mask=missing).cast(_time_type(kind, self.code.unit)).cast(kind)
+                return pa.array(values, mask=missing).cast(time_type(kind, self.code.unit)).cast(kind)
             case Kind.DATE:
                 return pa.array(values.astype(np.int32), mask=missing).cast(pa.date32()).cast(kind)
             case Kind.BOOL:
                 return pa.array(values.astype(np.bool_), mask=missing).cast(kind)
             case Kind.DECIMAL:
-                return _decimals(values, missing, self.code.scale).cast(kind)
+                return decimals(values, missing, self.code.scale).cast(kind)
         return pa.array(values, mask=missing).cast(kind)
 
     # --- memory ---------------------------------------------------------------------------------------------------
@@ -555,45 +377,3 @@ def _universal(code: Code) -> tuple[Ints, Ints, Ints]:
         np.array(instructions or [(0, 0, 0, 0)], np.int32),
         np.array(sets or [(0, 0, 0)], np.int32),
     )
-
-
-def _input_column(given: Input, frame: Frame) -> Any:
-    """An attribute, or an expression over attributes, evaluated once for each combination of their values."""
-    if isinstance(given.term, Attr):
-        return frame[given.term.name]
-    assert isinstance(given.term, Sql)
-    expression = over_columns(given.term)
-    names = list(dict.fromkeys(node.name for node in ast.walk(expression) if isinstance(node, ast.Attribute)))
-    known: dict[tuple[Value, ...], Value] = {}
-    values = []
-    for row in zip(*(frame.plain(name) for name in names), strict=True):
-        if row not in known:
-            bound = dict(zip(names, row, strict=True))
-            known[row] = evaluate(expression, lambda node, bound=bound: bound[node.name])  # type: ignore[misc]
-        values.append(known[row])
-    kinds = {Kind.FLOAT: pa.float64(), Kind.STRING: pa.string(), Kind.BOOL: pa.bool_(), Kind.DATE: pa.int32()}
-    return pa.array(
-        values if names else [evaluate(expression, _nothing)] * len(frame), kinds.get(given.kind, pa.int64())
-    )
-
-
-def _scaled(column: Any) -> Ints:
-    """Decimals that fit into 64 bits as integers of their scale."""
-    column = column.cast(pa.decimal128(38, column.type.scale)).fill_null(0)
-    halves = np.frombuffer(column.buffers()[1], np.int64).reshape(-1, 2)
-    return halves[column.offset : column.offset + len(column), 0]
-
-
-def _decimals(values: Ints, missing: Ints, scale: int) -> Any:
-    """The decimals that integers of a scale stand for."""
-    halves = np.stack((values, values >> 63), axis=1)
-    valid = pa.array(~missing).buffers()[1]
-    return pa.Array.from_buffers(pa.decimal128(38, scale), len(values), [valid, pa.py_buffer(halves)])
-
-
-def _nothing(node: ast.Attribute) -> Value:
-    raise AssertionError(f"a constant has no attribute {node.name}")
-
-
-def _time_type(kind: pa.DataType, unit: str) -> pa.DataType:
-    return pa.duration(unit) if pa.types.is_duration(kind) else pa.timestamp(unit, kind.tz)

@@ -151,6 +151,7 @@ class Bucket:
 
     def add(self, rows: pa.Table, watermark: int) -> None:
         """More rows; those that the watermark has passed already are late."""
+        rows = self._conform(rows)
         column = self.task.schema.order_by[0]
         times = rows.column(column).cast(pa.int64())
         in_time = pc.fill_null(
@@ -160,24 +161,29 @@ class Bucket:
         self.late += rows.num_rows - kept.num_rows
         self.waiting = kept if self.waiting is None else pa.concat_tables([self.waiting, kept])
 
-    def advance(self, watermark: int) -> list[pa.RecordBatch]:
-        """Read the rows that the watermark has passed; the matches that they end."""
+    def _conform(self, rows: pa.Table) -> pa.Table:
+        """Rows of the types that were announced: Spark hands over times in the zone of the session of the day."""
+        known = self.task.schema.columns
+        kinds = [known[each.name].arrow if each.name in known else each.type for each in rows.schema]
+        return rows.cast(pa.schema(list(zip(rows.column_names, kinds, strict=True))))
+
+    def advance(self, watermark: int) -> Iterator[pa.RecordBatch]:
+        """Read the rows that the watermark has passed; the matches that they end, all of which must be taken."""
         if self.waiting is None or not self.waiting.num_rows:
-            return []
+            return
         column = self.task.schema.order_by[0]
         ready = pc.fill_null(pc.less(self.waiting.column(column).cast(pa.int64()), watermark), True)
         rows = self.waiting.filter(ready)
         self.waiting = self.waiting.filter(pc.invert(ready))
         if not rows.num_rows:
-            return []
+            return
         if self.session is None:
             self.session = self.task.session()
         indices = sorted_indices(order_columns(rows, self.task.schema, None))
-        matches = list(self.session.stream(rows if indices is None else rows.take(pa.array(indices))))
+        yield from self.session.stream(rows if indices is None else rows.take(pa.array(indices)))
         self.session.compact()
         if not self.task.counts_positions:
             self.session.forget_idle_keys()
-        return matches
 
     @property
     def next_time(self) -> int | None:
@@ -210,10 +216,10 @@ def _processor(task: Task) -> Any:
             for frame in rows:
                 for piece in frame[ROWS]:
                     bucket.add(from_bytes(bytes(piece)), watermark)
-            yield self._advanced(bucket, watermark)
+            yield from self._advanced(bucket, watermark)
 
         def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Iterator[Any]:  # noqa: N802, N803
-            yield self._advanced(self._bucket(), _micros(timerValues))
+            yield from self._advanced(self._bucket(), _micros(timerValues))
 
         def close(self) -> None:
             pass
@@ -227,21 +233,21 @@ def _processor(task: Task) -> Any:
                 )
             return Bucket.of(task, waiting and bytes(waiting[0]), running and bytes(running[0]))
 
-        def _advanced(self, bucket: Bucket, watermark: int) -> Any:
+        def _advanced(self, bucket: Bucket, watermark: int) -> Iterator[Any]:
             import pandas as pd
 
-            matches = bucket.advance(watermark)
+            for batch in bucket.advance(watermark):
+                if batch.num_rows:
+                    yield pd.DataFrame({MATCHES: [to_bytes(batch)], LATE: [0]})
             if bucket.waiting is not None:
                 self.waiting.update((to_bytes(bucket.waiting), task.fingerprint))
             if bucket.session is not None:
                 self.running.update((bucket.session.snapshot(),))
+            for timer in list(self.handle.listTimers()):
+                self.handle.deleteTimer(timer)
             first = bucket.next_time
-            if first is not None:
-                for timer in list(self.handle.listTimers()):
-                    self.handle.deleteTimer(timer)
-                self.handle.registerTimer(first // 1000 + 1)
-            packed: list[bytes | None] = [to_bytes(batch) for batch in matches if batch.num_rows]
-            late = [bucket.late, *([0] * max(0, len(packed) - 1))]
-            return pd.DataFrame({MATCHES: packed or [None], LATE: late})
+            if first is not None:  # Spark's watermark begins in 1970, and timers before that never expire
+                self.handle.registerTimer(max(first // 1000 + 1, 1))
+            yield pd.DataFrame({MATCHES: [None], LATE: [bucket.late]})
 
     return Processor()
