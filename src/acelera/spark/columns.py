@@ -131,7 +131,10 @@ class _Translation:
             return functions.lit(next(iter(self.schema.event_types)))
         if column is None or self.schema.columns[column].kind not in _COMPARED:
             raise UntranslatableError
-        return functions.col(quoted(column))
+        found = functions.col(quoted(column))
+        if self.schema.columns[column].kind is Kind.STRING:
+            return found.cast("string")  # Spark would compare by the column's collation, or as CHAR(n): without blanks
+        return found
 
     def _compare(self, symbol: str, left: tuple[Any, Type], right: tuple[Any, Type]) -> Any:
         """A comparison in which NaN is NULL."""

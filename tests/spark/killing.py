@@ -1,0 +1,185 @@
+"""Kill a stream again and again, and look whether its sink holds exactly the matches of the batch run.
+
+    python tests/spark/killing.py [--kills 10] [--seed 1]
+
+A child process reads files as a stream and writes its matches to files. It is killed (SIGKILL, with its JVM) at random
+moments and started again from its checkpoint, while more files come. At last it may finish.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+import acelera as ac
+
+QUERY = ac.query("SELECT a.n, b.n, c.n MATCH A AS a ; B AS b ; C AS c PARTITION BY k WITHIN 30 SECONDS")
+PIECES, ROWS = 60, 100
+
+
+def main() -> None:
+    """Parse, kill, compare."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--kills", type=int, default=10)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--child", type=Path, help="only read the stream in this folder")
+    told = parser.parse_args()
+    if told.child:
+        read(told.child)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        sys.exit(0 if survive(Path(folder), told.kills, random.Random(told.seed)) else 1)
+
+
+# --- the process that dies ----------------------------------------------------------------------------------------
+
+
+def read(folder: Path) -> None:
+    """Read all files as a stream, one a micro-batch, until none is left."""
+    spark = session()
+    frame = spark.readStream.schema(spark.read.parquet(str(folder / "in")).schema)
+    frame = frame.option("maxFilesPerTrigger", 1).parquet(str(folder / "in")).withWatermark("ts", "20 seconds")
+    writer = QUERY.run(frame, order_by="ts").writeStream.format("parquet")
+    writer = writer.option("checkpointLocation", str(folder / "checkpoint")).option("path", str(folder / "out"))
+    (folder / "reading").touch()
+    writer.trigger(availableNow=True).start().awaitTermination()
+
+
+def session() -> Any:
+    """A small Spark with what a stream needs."""
+    from pyspark.sql import SparkSession
+
+    settings = {
+        "spark.ui.enabled": "false",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.streaming.stateStore.providerClass": (
+            "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+        ),
+    }
+    spark = SparkSession.builder.master("local[2]").config(map=settings).getOrCreate()
+    spark.sparkContext.setLogLevel("ERROR")
+    return spark
+
+
+# --- the process that kills ---------------------------------------------------------------------------------------
+
+
+def survive(folder: Path, kills: int, chance: random.Random) -> bool:
+    """Whether nothing is lost, and nothing there twice, after so many kills."""
+    (folder / "in").mkdir()
+    table = events()
+    pieces = iter(arrivals(table))
+    put(folder, pieces, PIECES // 2)
+    began, killed = time.time(), 0
+    while killed < kills:
+        put(folder, pieces, PIECES // (2 * kills))
+        (folder / "reading").unlink(missing_ok=True)
+        child = start(folder)
+        at = wait(folder, child, chance)
+        if child.poll() is not None:
+            print(f"the child ended by itself with {child.returncode}", flush=True)
+            if child.returncode:
+                print((folder / "child.log").read_text(errors="replace")[-5000:])
+                return False
+            continue
+        os.killpg(child.pid, signal.SIGKILL)
+        child.wait()
+        killed += 1
+        print(
+            f"kill {killed:2} after {at:3.1f} s of reading: {committed(folder)} of {PIECES + 1} micro-batches are done",
+            flush=True,
+        )
+    put(folder, pieces, PIECES + 1)
+    if start(folder).wait() != 0:
+        print("the last child failed")
+        return False
+    print(f"all is read after {time.time() - began:.0f} s: {committed(folder)} micro-batches")
+    return same(folder, table)
+
+
+def events() -> pa.Table:
+    """A stream with time in order; each event has a number."""
+    size, rng = PIECES * ROWS, np.random.default_rng(1)
+    times = 1_700_000_000_000_000 + np.cumsum(rng.integers(500_000, 1_500_000, size))
+    return pa.table(
+        {
+            "type": rng.choice(["A", "B", "C", "D"], size),
+            "k": rng.integers(0, 10, size),
+            "n": np.arange(size),
+            "ts": pa.array(times, pa.timestamp("us", "UTC")),
+        }
+    )
+
+
+def arrivals(table: pa.Table) -> list[pa.Table]:
+    """The files: rows up to 15 seconds after their time, and one row that lets all others pass."""
+    times = table.column("ts").cast(pa.int64()).to_numpy()
+    order = np.argsort(times + np.random.default_rng(2).uniform(0, 15_000_000, len(times)))
+    found = [table.take(pa.array(rows)) for rows in np.array_split(order, PIECES)]
+    last = pa.table({"type": ["D"], "k": [0], "n": [-1], "ts": pa.array([2 * 10**15], pa.timestamp("us", "UTC"))})
+    return [*found, last]
+
+
+def put(folder: Path, pieces: Any, count: int) -> None:
+    """Some more files."""
+    for _, piece in zip(range(count), pieces, strict=False):
+        number = len(list((folder / "in").iterdir()))
+        path = folder / "being_written"
+        pq.write_table(piece, path)
+        os.utime(path, (number + 1, number + 1))  # Spark takes the oldest first
+        path.rename(folder / "in" / f"{number:06d}.parquet")
+
+
+def start(folder: Path) -> subprocess.Popen[bytes]:
+    """A child in a process group of its own, so that its JVM dies with it."""
+    command = [sys.executable, __file__, "--child", str(folder)]
+    environment = {"PYSPARK_PYTHON": sys.executable, **os.environ}
+    with (folder / "child.log").open("ab") as log:
+        return subprocess.Popen(command, start_new_session=True, env=environment, stdout=log, stderr=log)
+
+
+def wait(folder: Path, child: subprocess.Popen[bytes], chance: random.Random) -> float:
+    """Wait for a random moment: up to three micro-batches after the child has begun to read, and up to two seconds."""
+    while not (folder / "reading").exists() and child.poll() is None:
+        time.sleep(0.05)
+    began, enough = time.time(), committed(folder) + chance.randint(0, 3)
+    while committed(folder) < enough and child.poll() is None:
+        time.sleep(0.01)
+    end = time.time() + chance.uniform(0, 2)
+    while time.time() < end and child.poll() is None:
+        time.sleep(0.01)
+    return time.time() - began
+
+
+def committed(folder: Path) -> int:
+    """How many micro-batches are done."""
+    commits = folder / "checkpoint" / "commits"
+    return sum(each.name.isdigit() for each in commits.iterdir()) if commits.is_dir() else 0
+
+
+def same(folder: Path, table: pa.Table) -> bool:
+    """Whether the sink holds the matches of the table, each once."""
+    found = sorted(map(repr, session().read.parquet(str(folder / "out")).toArrow().to_pylist()))
+    expected = sorted(map(repr, QUERY.run(table, order_by="ts").to_pylist()))
+    lost, more = len(set(expected) - set(found)), len(set(found) - set(expected))
+    print(f"{len(found)} matches; lost {lost}, more than once {len(found) - len(set(found))}, wrong {more}")
+    return found == expected
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,264 @@
+"""The state of a bucket, without Spark: however rows arrive, the matches are those of the whole stream."""
+
+import datetime
+import itertools
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+import acelera as ac
+from acelera.engine.session import columns_read
+from acelera.spark.batch import Task
+from acelera.spark.planning import counts_positions
+from acelera.spark.streaming import Bucket, _micros, to_bytes
+from engine.test_sessions import EPOCH, shown, timed_cases
+
+SECOND = 1_000_000
+END_OF_TIME = 2**53
+
+
+def task_of(query: ac.Query, schema: pa.Schema) -> tuple[Task, list[str], list[str]]:
+    """What a worker is sent, the columns that travel, and those by which rows are spread."""
+    checked = query._check(query._schema(schema, "ts", "type", None))
+    plan = query._plan(checked)
+    assert checked.schema is not None
+    counts = counts_positions(checked, query._automaton(checked))
+    task = Task(*query._sendable(), checked.schema, "error", (), (), counts)
+    split_by = () if counts else plan.split_by
+    keys = [*(key.name for key in query.ast.partition_by), *split_by]
+    return task, columns_read(checked, plan), keys
+
+
+@dataclass
+class Spark:
+    """What Spark does with buckets: a call for each with rows, then for each whose timer is due.
+
+    `forgets` says whether a bucket is taken out of its bytes for the next call.
+    """
+
+    task: Task
+    delay: int  # milliseconds
+    forgets: Iterator[bool]
+    highest: int = 0  # milliseconds: Spark begins with 1970
+    watermark: int = 0
+    late: int = 0
+    buckets: dict[int, Bucket] = field(default_factory=dict)
+    timers: dict[int, int] = field(default_factory=dict)
+    found: list[pa.RecordBatch] = field(default_factory=list)
+
+    def read(self, rows: dict[int, pa.Table]) -> None:
+        """A micro-batch: the rows of each bucket."""
+        self.watermark = max(self.watermark, self.highest - self.delay)
+        now = self._now()
+        for number, table in rows.items():
+            bucket = self._bucket(number)
+            middle = table.num_rows // 2  # a micro-batch may come in several pieces
+            bucket.add(table.slice(0, middle), now)
+            bucket.add(table.slice(middle), now)
+            self._advance(number, bucket)
+        for number in [number for number, due in self.timers.items() if due <= self.watermark]:
+            self._advance(number, self._bucket(number))
+        for table in rows.values():
+            self.highest = max(self.highest, *(time // 1000 for time in micros(table)))
+
+    def finish(self) -> None:
+        """No more rows, and so late that none can wait."""
+        self.highest = END_OF_TIME // 1000
+        self.read({})
+        assert not self.timers
+        assert all(not bucket.waiting.num_rows for bucket in self.buckets.values())
+
+    def _now(self) -> int:
+        return _micros(SimpleNamespace(getCurrentWatermarkInMs=lambda: self.watermark))
+
+    def _bucket(self, number: int) -> Bucket:
+        known = self.buckets.get(number)
+        if known is None:
+            return Bucket.of(self.task, None, None)
+        if not next(self.forgets):
+            return known
+        snapshot = None if known.session is None else known.session.snapshot()
+        return Bucket.of(self.task, to_bytes(known.waiting), snapshot)
+
+    def _advance(self, number: int, bucket: Bucket) -> None:
+        self.found += bucket.advance(self._now())
+        self.late, bucket.late = self.late + bucket.late, 0
+        self.buckets[number] = bucket
+        self.timers.pop(number, None)
+        if bucket.next_time is not None:
+            self.timers[number] = max(bucket.next_time // 1000 + 1, 1)
+
+
+def micros(table: pa.Table) -> list[int]:
+    return table.column("ts").cast(pa.int64()).to_pylist()
+
+
+def late_rows(batches: list[pa.Table], delay: int) -> int:
+    """How many rows come after the watermark has passed them, by Spark's definition."""
+    late = highest = watermark = 0
+    for batch in batches:
+        watermark = max(watermark, highest - delay)
+        late += sum(watermark > 0 and time < watermark * 1000 for time in micros(batch))
+        highest = max([highest, *(time // 1000 for time in micros(batch))])
+    return late
+
+
+def in_time(batches: list[pa.Table], delay: int) -> pa.Table:
+    """The rows that do not come late."""
+    kept, highest, watermark = [], 0, 0
+    for batch in batches:
+        watermark = max(watermark, highest - delay)
+        kept.append(batch.filter(pa.array([watermark == 0 or time >= watermark * 1000 for time in micros(batch)])))
+        highest = max([highest, *(time // 1000 for time in micros(batch))])
+    return pa.concat_tables(kept)
+
+
+def spread(table: pa.Table, keys: list[str], buckets: int, columns: list[str]) -> dict[int, pa.Table]:
+    """The rows of each bucket, with the columns that travel."""
+    numbers = [zlib.crc32(repr([row[key] for key in keys]).encode()) % buckets for row in table.to_pylist()]
+    column, travelling = pa.array(numbers, pa.int64()), table.select(columns)
+    return {number: travelling.filter(pc.equal(column, number)) for number in sorted(set(numbers))}
+
+
+@st.composite
+def arrivals(draw: st.DrawFn) -> tuple[ac.Query, list[pa.Table], int, bool]:
+    """A query, a stream as it arrives in micro-batches, the watermark's delay in ms, and whether rows may be late."""
+    query, table = draw(timed_cases())
+    size = table.num_rows
+    parts = draw(st.lists(st.sampled_from([0, 1, 999, 1000, 500_500]), min_size=size, max_size=size))
+    begin = draw(st.sampled_from([0, 0, micros_of(datetime.datetime(1970, 1, 1)) - 7 * SECOND]))
+    times = [time + part + begin for time, part in zip(micros(table), parts, strict=True)]
+    zone = draw(st.sampled_from([None, "UTC", "America/Santiago"]))
+    table = table.set_column(table.column_names.index("ts"), "ts", pa.array(times, pa.timestamp("us", zone)))
+    delay, late = draw(st.sampled_from([0, 1500, 6000])), draw(st.booleans())
+    most = 30 * SECOND if late else delay * 1000
+    shift = draw(st.lists(st.integers(0, most), min_size=size, max_size=size))
+    arrive = sorted(range(size), key=lambda row: times[row] + shift[row])
+    cuts = sorted({0, size, *draw(st.lists(st.integers(0, size), max_size=4))})
+    batches = [table.take(pa.array(arrive[one:two], pa.int64())) for one, two in itertools.pairwise(cuts)]
+    return query, batches, delay, late
+
+
+def micros_of(moment: datetime.datetime) -> int:
+    """From EPOCH, in microseconds."""
+    return (moment - EPOCH) // datetime.timedelta(microseconds=1)
+
+
+@pytest.mark.property
+@given(arrival=arrivals(), buckets=st.sampled_from([1, 2, 16]), data=st.data())
+def test_arrival_changes_nothing(arrival: tuple[Any, ...], buckets: int, data: st.DataObject) -> None:
+    query, batches, delay, may_be_late = arrival
+    assume(batches)
+    kept = in_time(batches, delay)
+    try:
+        expected = query.run(kept, order_by="ts", method="automaton")
+    except ac.AggregateError:
+        assume(False)
+    task, columns, keys = task_of(query, kept.schema)
+    forgets = iter(lambda: data.draw(st.booleans()), None)
+    spark = Spark(task, delay, forgets)
+    for batch in batches:
+        spark.read(spread(batch, keys, buckets if keys else 1, columns))
+    spark.finish()
+    assert spark.late == late_rows(batches, delay)
+    assert may_be_late or not spark.late
+    found = pa.Table.from_batches(spark.found, schema=expected.schema)
+    assert shown(found) == shown(expected)
+
+
+# --- single cases -------------------------------------------------------------------------------------------------
+
+SCHEMA = pa.schema([("type", pa.string()), ("ts", pa.timestamp("us", "UTC"))])
+
+
+def bucket_of(text: str = "SELECT start_time, end_time MATCH A ; B WITHIN 10 SECONDS") -> Bucket:
+    return Bucket.of(task_of(ac.query(text), SCHEMA)[0], None, None)
+
+
+def rows(*timed: tuple[str, int | None]) -> pa.Table:
+    """Events and their seconds."""
+    kinds, seconds = [kind for kind, _ in timed], [second for _, second in timed]
+    times = pa.array([None if second is None else second * SECOND for second in seconds], pa.timestamp("us", "UTC"))
+    return pa.table({"type": pa.array(kinds, pa.string()), "ts": times})
+
+
+def saved(bucket: Bucket) -> tuple[bytes | None, bytes | None]:
+    return (
+        None if bucket.waiting is None else to_bytes(bucket.waiting),
+        None if bucket.session is None else bucket.session.snapshot(),
+    )
+
+
+def test_rows_wait_for_the_watermark() -> None:
+    bucket = bucket_of()
+    bucket.add(rows(("B", 12), ("A", 10)), watermark=0)
+    assert not list(bucket.advance(10 * SECOND))  # a row at the watermark may still have company
+    assert bucket.session is None
+    assert bucket.next_time == 10 * SECOND
+    assert not list(bucket.advance(10 * SECOND + 1))
+    assert bucket.next_time == 12 * SECOND
+    (found,) = bucket.advance(13 * SECOND)
+    assert found.num_rows == 1
+    assert bucket.next_time is None
+
+
+def test_rows_before_the_watermark_are_late() -> None:
+    bucket = bucket_of()
+    bucket.add(rows(("A", 9), ("A", 10), ("B", 11)), watermark=10 * SECOND)
+    assert bucket.late == 1
+    assert sum(batch.num_rows for batch in bucket.advance(20 * SECOND)) == 1
+
+
+def test_a_row_without_a_time_is_refused() -> None:
+    bucket = bucket_of()
+    bucket.add(rows(("A", 10), ("B", None)), watermark=0)
+    with pytest.raises(ac.DataError, match=r"`?ts`?"):
+        list(bucket.advance(0))
+
+
+def test_ties_that_arrive_apart_are_refused() -> None:
+    bucket = bucket_of()
+    bucket.add(rows(("A", 10)), watermark=0)
+    list(bucket.advance(10 * SECOND))
+    bucket.add(rows(("B", 10)), watermark=10 * SECOND)
+    with pytest.raises(ac.DataError, match="tie"):
+        list(bucket.advance(11 * SECOND))
+
+
+def test_the_zone_of_the_session_may_change() -> None:
+    bucket = bucket_of()
+    bucket.add(rows(("A", 10)), watermark=0)
+    bucket = Bucket.of(bucket.task, *saved(bucket))
+    elsewhere = pa.schema([("type", pa.large_string()), ("ts", pa.timestamp("us", "America/Santiago"))])
+    bucket.add(rows(("B", 12)).cast(elsewhere), watermark=0)
+    assert sum(batch.num_rows for batch in bucket.advance(13 * SECOND)) == 1
+
+
+def test_state_belongs_to_its_query() -> None:
+    bucket = bucket_of()
+    bucket.add(rows(("A", 10)), watermark=0)
+    list(bucket.advance(11 * SECOND))
+    waiting, snapshot = saved(bucket)
+    other = task_of(ac.query("MATCH A ; C WITHIN 10 SECONDS"), SCHEMA)[0]
+    assert other.fingerprint != bucket.task.fingerprint
+    with pytest.raises(ac.SnapshotError, match="another query"):
+        Bucket.of(other, waiting, snapshot)
+
+
+def test_state_does_not_grow_with_time() -> None:
+    """What waits is as large as its rows, and the session as what is open, after however many micro-batches."""
+    bucket, sizes = bucket_of(), []
+    for second in range(400):
+        bucket = Bucket.of(bucket.task, *saved(bucket))
+        bucket.add(rows(("A" if second % 3 else "B", second)), watermark=(second - 5) * SECOND)
+        list(bucket.advance((second - 4) * SECOND))
+        sizes.append(sum(map(len, filter(None, saved(bucket)))))
+    assert max(sizes[200:]) < 1.2 * max(sizes[50:100])

@@ -1,0 +1,227 @@
+"""Streams: however rows arrive in micro-batches, inside the watermark, the matches are those of the whole table."""
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+import acelera as ac
+from engine.test_sessions import long_stream, shown, timed_cases
+
+pytest.importorskip("pyspark")
+
+EXAMPLES = int(os.environ.get("ACELERA_SPARK_EXAMPLES", "0")) // 5
+PROVIDER = "spark.sql.streaming.stateStore.providerClass"
+LATER = 4 * 10**15
+"""The time of a last row, which lets all others pass, in microseconds."""
+
+
+class Files:
+    """A folder that a stream reads, file by file in the order in which they were put there, and one for its matches."""
+
+    def __init__(self, spark: Any, folder: Path) -> None:
+        self.spark, self.folder, self.count = spark, folder, 0
+        self.source, self.sink = str(folder / "in"), str(folder / "out")
+        (folder / "in").mkdir(parents=True)
+
+    def put(self, table: pa.Table) -> None:
+        """One more file."""
+        self.count += 1
+        path = self.folder / f"{self.count:06d}.parquet"
+        pq.write_table(table, path)
+        os.utime(path, (self.count, self.count))  # Spark takes the oldest first
+        path.rename(self.folder / "in" / path.name)
+
+    def put_all(self, table: pa.Table, pieces: int) -> None:
+        """A table in several files, and at last a row that lets all others pass."""
+        for rows in np.array_split(np.arange(table.num_rows), pieces):
+            self.put(table.take(pa.array(rows)))
+        self.put(last_row(table.schema))
+
+    def frame(self, delay: str | None = "1 minute", files: int = 2) -> Any:
+        """The stream."""
+        schema = self.spark.read.parquet(self.source).schema
+        frame = self.spark.readStream.schema(schema).option("maxFilesPerTrigger", files).parquet(self.source)
+        return frame if delay is None else frame.withWatermark("ts", delay)
+
+    def run(self, frame: Any) -> list[Any]:
+        """Read all that is there, and write it to the sink; the progress of each micro-batch."""
+        writer = frame.writeStream.format("parquet").option("checkpointLocation", str(self.folder / "checkpoint"))
+        stream = writer.option("path", self.sink).trigger(availableNow=True).start()
+        stream.awaitTermination()
+        return list(stream.recentProgress)
+
+    def found(self) -> pa.Table:
+        """What the sink holds."""
+        return self.spark.read.parquet(self.sink).toArrow()
+
+
+def last_row(schema: pa.Schema) -> pa.Table:
+    """A row long after all others, of no event type."""
+    later = pa.array([LATER], pa.timestamp("us")).cast(schema.field("ts").type)
+    return pa.table({each.name: later if each.name == "ts" else pa.nulls(1, each.type) for each in schema})
+
+
+def zoned(table: pa.Table) -> pa.Table:
+    """Times as Spark's usual timestamps."""
+    at = table.column_names.index("ts")
+    return table.set_column(at, "ts", table.column("ts").cast(pa.timestamp("us", "UTC")))
+
+
+def shuffled(table: pa.Table, seconds: float, seed: int = 1) -> pa.Table:
+    """Rows as they arrive, each up to some seconds after its time."""
+    times = table.column("ts").cast(pa.int64()).to_numpy()
+    delays = np.random.default_rng(seed).uniform(0, seconds * 1_000_000, table.num_rows)
+    return table.take(pa.array(np.argsort(times + delays)))
+
+
+def late_events(progress: list[Any]) -> int:
+    return sum(each.observedMetrics["acelera"].late_events or 0 for each in progress)
+
+
+QUERIES = [
+    "MATCH A ; B ; C PARTITION BY k WITHIN 20 SECONDS",  # split by a key, rows dropped in the JVM
+    "SELECT a.v, b.v, start, end MATCH A AS a ; B AS b FILTER a.v < b.v WITHIN 6 EVENTS",  # one bucket, all rows
+    "SELECT x, m, start_time MATCH (A ; B : C) AS x AGG m[most <- max(x.d)] PARTITION BY s, k WITHIN 9 EVENTS",
+    "MATCH (A ; C) UNLESS B PARTITION BY k WITHIN 30 SECONDS",
+    "MATCH (A ; B) AS x FILTER x[same(s)] WITHIN 15 SECONDS",  # split by what is common to all events of a match
+]
+
+
+@pytest.mark.parametrize("text", QUERIES)
+def test_a_stream_gives_the_matches_of_the_table(text: str, spark: Any, tmp_path: Path) -> None:
+    table, files = zoned(long_stream(2_000)), Files(spark, tmp_path)
+    files.put_all(shuffled(table, 55), 5)
+    progress = files.run(ac.query(text).run(files.frame(), order_by="ts"))
+    assert shown(files.found()) == shown(ac.query(text).run(table, order_by="ts"))
+    assert len([each for each in progress if each.numInputRows]) == 3
+    assert late_events(progress) == 0
+
+
+@pytest.mark.property
+@pytest.mark.skipif(not EXAMPLES, reason="takes long; set ACELERA_SPARK_EXAMPLES")
+@settings(max_examples=max(EXAMPLES, 1))
+@given(case=timed_cases(), pieces=st.integers(1, 4), delay=st.sampled_from([0, 3, 20]), seed=st.integers(0, 99))
+def test_any_query_on_any_stream(
+    case: tuple[ac.Query, pa.Table], pieces: int, delay: int, seed: int, spark: Any, folders: Iterator[Path]
+) -> None:
+    query, table = case[0], zoned(case[1])
+    try:
+        expected = query.run(table, order_by="ts", method="automaton")
+    except ac.AggregateError:
+        assume(False)
+    files = Files(spark, next(folders))
+    files.put_all(shuffled(table, delay, seed), pieces)
+    try:
+        frame = query.run(files.frame(f"{delay} seconds", 1), order_by="ts")
+    except ac.UsageError as error:
+        assume("which Spark does not tell apart" not in str(error))
+        raise
+    progress = files.run(frame)
+    assert shown(files.found()) == shown(expected)
+    assert late_events(progress) == 0
+
+
+@pytest.fixture(scope="session")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    return (tmp_path_factory.mktemp("stream") for _ in iter(int, 1))
+
+
+# --- late rows, other starts --------------------------------------------------------------------------------------
+
+
+def test_late_rows_are_counted_and_left_out(spark: Any, tmp_path: Path) -> None:
+    table, files = zoned(long_stream(600)), Files(spark, tmp_path)
+    query = ac.query("MATCH A ; B ; C PARTITION BY k WITHIN 20 SECONDS")
+    late = np.isin(np.arange(600), np.random.default_rng(2).choice(300, 40, replace=False))
+    files.put(table.filter(pa.array(~late)))
+    files.put(table.filter(pa.array(late)))
+    files.put(last_row(table.schema))
+    progress = files.run(query.run(files.frame("5 seconds", 1), order_by="ts"))
+    assert shown(files.found()) == shown(query.run(table.filter(pa.array(~late)), order_by="ts"))
+    matter = np.isin(table.column("type").to_numpy(zero_copy_only=False), ["A", "B", "C"])
+    assert late_events(progress) == int((late & matter).sum())
+
+
+def test_rows_before_1970_wait_as_well(spark: Any, tmp_path: Path) -> None:
+    """Spark's watermark begins in 1970, and a timer before that would never expire."""
+    table, files = zoned(long_stream(200)), Files(spark, tmp_path)
+    times = pa.array(table.column("ts").cast(pa.int64()).to_numpy() - 10**9, table.column("ts").type)
+    table = table.set_column(table.column_names.index("ts"), "ts", times)
+    files.put_all(table, 2)
+    query = ac.query("MATCH A ; B WITHIN 20 SECONDS")
+    files.run(query.run(files.frame(), order_by="ts"))
+    assert shown(files.found()) == shown(query.run(table, order_by="ts"))
+
+
+def test_a_checkpoint_is_taken_up_by_its_query_alone(
+    spark: Any, tmp_path: Path, conf: Callable[[str, str], None]
+) -> None:
+    table, files = zoned(long_stream(900)), Files(spark, tmp_path)
+    query = ac.query("MATCH A ; B ; C PARTITION BY k WITHIN 20 SECONDS")
+    arriving = shuffled(table, 55)
+    for begin in range(0, 600, 150):
+        files.put(arriving.slice(begin, 150))
+    files.run(query.run(files.frame(), order_by="ts"))
+    before = files.found().num_rows
+    files.put(arriving.slice(600, 150))
+    other = ac.query("MATCH A ; B ; D PARTITION BY k WITHIN 20 SECONDS")
+    with pytest.raises(Exception, match="the checkpoint belongs to another query"):
+        files.run(other.run(files.frame(), order_by="ts"))
+    files.put(arriving.slice(750))
+    files.put(last_row(table.schema))
+    conf("spark.sql.session.timeZone", "America/Santiago")  # rows that wait came with times of another zone
+    files.run(query.run(files.frame(), order_by="ts"))
+    conf("spark.sql.session.timeZone", "UTC")
+    expected = query.run(table, order_by="ts")
+    assert 0 < before < expected.num_rows
+    assert shown(files.found()) == shown(expected)
+
+
+# --- what is refused ----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def empty(spark: Any, tmp_path: Path) -> Files:
+    files = Files(spark, tmp_path)
+    files.put(zoned(long_stream(1)))
+    return files
+
+
+def test_a_watermark_is_needed(empty: Files) -> None:
+    with pytest.raises(ac.UsageError, match=r'no watermark on `ts`.*Add one: df.withWatermark\("ts", "10 minutes"\)'):
+        ac.query("MATCH A ; B").run(empty.frame(delay=None), order_by="ts")
+
+
+def test_the_watermark_is_on_the_column_that_orders(empty: Files) -> None:
+    frame = empty.frame().selectExpr("*", "ts + INTERVAL 1 SECOND AS other")
+    with pytest.raises(ac.UsageError, match="no watermark on `other`"):
+        ac.query("MATCH A ; B").run(frame, order_by="other")
+
+
+def test_a_stream_is_ordered_by_time(empty: Files) -> None:
+    with pytest.raises(ac.UsageError, match="a stream is ordered by time, but `v` is of type"):
+        ac.query("MATCH A ; B").run(empty.frame(), order_by="v")
+
+
+def test_an_order_is_needed(empty: Files) -> None:
+    with pytest.raises(ac.UsageError, match="order_by"):
+        ac.query("MATCH A ; B").run(empty.frame())
+
+
+def test_the_state_store_is_named(empty: Files) -> None:
+    conf = empty.spark.conf
+    before = conf.get(PROVIDER)
+    conf.set(PROVIDER, "org.apache.spark.sql.execution.streaming.state.HDFSBackedStateStoreProvider")
+    try:
+        with pytest.raises(ac.UsageError, match=f"RocksDB store; set {PROVIDER} to org.apache.*RocksDBStateStoreP"):
+            ac.query("MATCH A ; B").run(empty.frame(), order_by="ts")
+    finally:
+        conf.set(PROVIDER, before)
