@@ -45,6 +45,9 @@ def _typed(name: str, frame: Any, schema: Schema) -> Any:
     wanted = spark_schema(pa.schema([pa.field(each, kind.arrow) for each, kind in schema.columns.items()]))
     columns = []
     for each in wanted.fields:
+        if each.name in known and frame.schema[each.name].dataType == each.dataType:
+            columns.append(functions.col(quoted(each.name)))  # as it is, with its watermark
+            continue
         if each.name == schema.type_column:
             column = functions.lit(name)
         else:

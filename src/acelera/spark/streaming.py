@@ -202,6 +202,8 @@ def _micros(timers: Any) -> int:
 def _processor(task: Task) -> Any:
     from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
 
+    made_by = f"{BUCKETS} buckets, {task.fingerprint}"
+
     class Processor(StatefulProcessor):  # type: ignore[misc]  # Spark's classes have no types
         """The state of a bucket, as Spark keeps it."""
 
@@ -226,7 +228,7 @@ def _processor(task: Task) -> Any:
 
         def _bucket(self) -> Bucket:
             waiting, running = self.waiting.get(), self.running.get()
-            if waiting and waiting[1] != task.fingerprint:
+            if waiting and waiting[1] != made_by:
                 raise SnapshotError(
                     "the checkpoint belongs to another query, or to other columns or another order; begin with a new "
                     "checkpoint, or go on with the query that it was made by"
@@ -240,7 +242,7 @@ def _processor(task: Task) -> Any:
                 if batch.num_rows:
                     yield pd.DataFrame({MATCHES: [to_bytes(batch)], LATE: [0]})
             if bucket.waiting is not None:
-                self.waiting.update((to_bytes(bucket.waiting), task.fingerprint))
+                self.waiting.update((to_bytes(bucket.waiting), made_by))
             if bucket.session is not None:
                 self.running.update((bucket.session.snapshot(),))
             for timer in list(self.handle.listTimers()):
