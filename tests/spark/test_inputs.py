@@ -288,12 +288,7 @@ NAMES = [
 ]
 
 
-BY_MAP = pytest.mark.xfail(strict=True, reason="mapInArrow takes names apart: the columns that travel need plain names")
-
-
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=BY_MAP) if name in ("a.b", "tick`ed", "*") else name for name in NAMES]
-)
+@pytest.mark.parametrize("name", NAMES)
 def test_names_of_columns(name: str, to_frame: ToFrame) -> None:
     """As attribute, key, order and event type."""
     quoted = "`" + name.replace("`", "``") + "`"
@@ -306,16 +301,12 @@ def test_names_of_columns(name: str, to_frame: ToFrame) -> None:
     assert agree(f"SELECT B.v MATCH {quoted} ; B", typed, to_frame(typed)).num_rows == 5
 
 
-TAKEN = pytest.mark.xfail(strict=True, reason="a column of the user with the name of one of ours is ambiguous")
-
-
-@pytest.mark.parametrize("name", [pytest.param("#letter", marks=TAKEN), pytest.param("#slice", marks=TAKEN), "#bucket"])
+@pytest.mark.parametrize("name", ["#letter", "#slice", "#bucket"])
 def test_names_that_the_pipeline_uses_itself(name: str, to_frame: ToFrame) -> None:
     table = EVENTS.append_column(name, pa.array([1, 2, 3, 4, 5, 6], pa.int64()))
     agree(f"SELECT a.`{name}` AS n, a.v AS v MATCH A AS a ; B FILTER a.v > 0 WITHIN 90 SECONDS", table, to_frame(table))
 
 
-@pytest.mark.xfail(strict=True, reason="a letter has 63 bits, and all tests of the JVM go into one")
 def test_many_tests(to_frame: ToFrame) -> None:
     """More tests of events than a number has bits."""
     steps = " OR ".join(f"A AS a{n}" for n in range(80))
@@ -410,7 +401,6 @@ def test_keys_that_are_equal_but_not_alike(to_frame: ToFrame) -> None:
         agree(text, table, to_frame(table).repartition(3))
 
 
-@pytest.mark.xfail(strict=True, reason="the number of a slice is computed with floats")
 def test_times_far_apart(to_frame: ToFrame) -> None:
     """More microseconds than a float tells apart."""
     first, day = datetime.datetime(1600, 1, 1), datetime.timedelta(microseconds=1)

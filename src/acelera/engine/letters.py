@@ -17,8 +17,8 @@ from acelera.language.schema import Schema
 
 Mask = Callable[[Frame], npt.NDArray[np.bool_]]
 
-LETTER = "#letter"
-"""The column that tells which tests hold that were made elsewhere."""
+LETTER = "\0letter"
+"""The column that tells which tests hold that were made elsewhere; no column of a stream is called so."""
 
 _AT_ONCE = 8  # tests that are packed into one number before it is looked up
 

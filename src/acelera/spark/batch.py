@@ -18,6 +18,7 @@ from acelera.engine.window import window_of
 from acelera.language.aggregates import Aggregate, install
 from acelera.language.checker import Checked
 from acelera.language.schema import Schema
+from acelera.language.types import Kind
 from acelera.spark.columns import quoted, to_column
 from acelera.spark.planning import Pipeline
 from acelera.spark.schemas import spark_schema
@@ -25,7 +26,7 @@ from acelera.spark.schemas import spark_schema
 if TYPE_CHECKING:
     from acelera.query import Query
 
-SLICE = "#slice"
+SLICE = "\0slice"
 """A column that travels beside those of the stream: the slice that a row is read in."""
 
 
@@ -65,29 +66,44 @@ class Task:
 
 def run_batch(frame: Any, task: Task, checked: Checked, plan: Plan, pipeline: Pipeline) -> Any:
     """The frame of the matches."""
-    from pyspark.sql import functions
-
-    schema, tests = checked.schema, plan.tests
+    schema = checked.schema
     assert schema is not None
     columns = columns_read(checked, plan, pipeline.in_jvm)
     if pipeline.relevant is not None:
         frame = frame.filter(relevant(pipeline, schema))
-    travelling = [functions.col(quoted(name)) for name in columns]
-    if pipeline.in_jvm:
-        travelling.append(letter_column(tests, pipeline.in_jvm, schema).alias(LETTER))
     sliced = _Slices.of(frame, checked) if pipeline.sliced else None
-    if sliced is not None:
-        travelling.append(sliced.column(schema).alias(SLICE))
-    moved = frame.select(*travelling)
-    result = spark_schema(checked.result_schema)
-    order = [quoted(name) for name in schema.order_by]
+    slices = [] if sliced is None else [sliced.column(schema).alias("slice")]
+    moved = frame.select(*slices, *travelling(columns, plan, pipeline, schema))
+    result, names = spark_schema(checked.result_schema), names_of(columns, pipeline)
+    plain = {name: f"c{index}" for index, name in enumerate(columns)}
+    order = [plain[name] for name in schema.order_by]
     if pipeline.keys:
-        placed = moved.repartition(*(quoted(name) for name in pipeline.keys)).sortWithinPartitions(*order)
-        return placed.mapInArrow(_reader(task), result)
+        placed = moved.repartition(*(plain[name] for name in pipeline.keys)).sortWithinPartitions(*order)
+        return placed.mapInArrow(_reader(task, names), result)
     if sliced is not None:
-        placed = moved.repartition(SLICE).sortWithinPartitions(SLICE, *order)
-        return placed.mapInArrow(_slice_reader(task, sliced), result)
-    return moved.repartition(1).sortWithinPartitions(*order).mapInArrow(_reader(task), result)
+        placed = moved.repartition("slice").sortWithinPartitions("slice", *order)
+        return placed.mapInArrow(_slice_reader(task, sliced, [SLICE, *names]), result)
+    return moved.repartition(1).sortWithinPartitions(*order).mapInArrow(_reader(task, names), result)
+
+
+def travelling(columns: Sequence[str], plan: Plan, pipeline: Pipeline, schema: Schema) -> list[Any]:
+    """The columns that a session reads, under plain names: Spark takes others apart, or mixes them up with ours."""
+    from pyspark.sql import functions
+
+    found = []
+    for index, name in enumerate(columns):
+        column = functions.col(quoted(name))
+        if schema.columns[name].kind is Kind.STRING:
+            column = column.cast("string")  # whose order is that of its bytes, whatever the column's collation
+        found.append(column.alias(f"c{index}"))
+    if pipeline.in_jvm:
+        found.append(letter_column(plan.tests, pipeline.in_jvm, schema).alias("letter"))
+    return found
+
+
+def names_of(columns: Sequence[str], pipeline: Pipeline) -> list[str]:
+    """What the columns that travel are called in a session."""
+    return [*columns, LETTER] if pipeline.in_jvm else list(columns)
 
 
 def relevant(pipeline: Pipeline, schema: Schema) -> Any:
@@ -102,22 +118,22 @@ def relevant(pipeline: Pipeline, schema: Schema) -> Any:
 Batches = Iterator[pa.RecordBatch]
 
 
-def _reader(task: Task) -> Callable[[Batches], Batches]:
+def _reader(task: Task, names: list[str]) -> Callable[[Batches], Batches]:
     def read(batches: Batches) -> Batches:
         session = task.session()
         for batch in batches:
-            yield from session.stream(batch)
+            yield from session.stream(batch.rename_columns(names))
 
     return read
 
 
-def _slice_reader(task: Task, slices: _Slices) -> Callable[[Batches], Batches]:
+def _slice_reader(task: Task, slices: _Slices, names: list[str]) -> Callable[[Batches], Batches]:
     """One slice after the other; of each, the matches that start in it."""
 
     def read(batches: Batches) -> Batches:
         session, current = task.session(), None
         for batch in batches:
-            for number, part in _runs(batch):
+            for number, part in _runs(batch.rename_columns(names)):
                 if number != current:
                     session, current = task.session(), number
                 yield from session.stream(part, starting_before=slices.end(number))
@@ -198,7 +214,8 @@ class _Slices:
         from pyspark.sql import functions
 
         since = functions.coalesce(_micros(schema) - functions.lit(self.begin), functions.lit(0))
-        own = functions.floor(since / functions.lit(self.length)).cast("bigint")
+        length = functions.lit(self.length)
+        own = functions.round((since - functions.pmod(since, length)) / length).cast("bigint")  # a float is not exact
         overlaps = (since - own * functions.lit(self.length) <= functions.lit(self.window)) & (own > 0)
         both = functions.array(own, own - functions.lit(1))
         return functions.explode(functions.when(overlaps, both).otherwise(functions.array(own)))

@@ -13,6 +13,9 @@ from acelera.language import ast
 from acelera.language.checker import Checked
 from acelera.spark.columns import to_column
 
+MOST_TESTS = 62
+"""How many tests go into the bits of one number."""
+
 
 @dataclass(frozen=True)
 class Pipeline:
@@ -49,7 +52,7 @@ def pipeline_of(checked: Checked, automaton: Acea, plan: Plan) -> Pipeline:
     """How a query runs over a frame of its schema."""
     schema, query = checked.schema, checked.query
     assert schema is not None
-    in_jvm = tuple(number for number, test in enumerate(plan.tests) if to_column(test, schema) is not None)
+    in_jvm = tuple(number for number, test in enumerate(plan.tests) if to_column(test, schema) is not None)[:MOST_TESTS]
     in_python = tuple(test for number, test in enumerate(plan.tests) if number not in in_jvm)
     counts = counts_positions(checked, automaton)
     relevant = None if counts or uses_contiguity(automaton) else tuple(reactions(automaton))

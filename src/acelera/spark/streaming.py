@@ -7,7 +7,7 @@ value exactly, so rows travel to and from it as Arrow bytes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,14 +16,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from acelera.engine.kernels import FAR_PAST
-from acelera.engine.letters import LETTER
 from acelera.engine.order import order_columns, sorted_indices
 from acelera.engine.plan import Plan
 from acelera.engine.session import Session, columns_read
 from acelera.errors import SnapshotError, UsageError
 from acelera.language.checker import Checked
 from acelera.language.schema import Schema
-from acelera.spark.batch import Batches, Task, letter_column, relevant
+from acelera.spark.batch import Batches, Task, names_of, relevant, travelling
 from acelera.spark.columns import quoted
 from acelera.spark.planning import Pipeline
 from acelera.spark.schemas import spark_schema
@@ -31,7 +30,7 @@ from acelera.spark.schemas import spark_schema
 BUCKETS = 16
 """Into how many buckets keys are spread. A checkpoint belongs to this number."""
 
-SPREAD, RELEVANT = "#bucket", "#relevant"
+SPREAD, RELEVANT = "spread", "relevant"
 """Columns that travel beside those of the stream: the bucket of a row, and whether it matters."""
 
 BUCKET, ROWS, MATCHES, LATE = "bucket", "rows", "matches", "late"
@@ -57,17 +56,14 @@ def _processed(frame: Any, task: Task, checked: Checked, plan: Plan, pipeline: P
     assert schema is not None
     check_requirements(frame, schema)
     columns = columns_read(checked, plan, pipeline.in_jvm)
-    travelling = [functions.col(quoted(name)) for name in columns]
-    if pipeline.in_jvm:
-        travelling.append(letter_column(plan.tests, pipeline.in_jvm, schema).alias(LETTER))
     bucket = functions.lit(0)
     if pipeline.keys:
         hashed = functions.xxhash64(*(functions.col(quoted(name)) for name in pipeline.keys))
         bucket = functions.pmod(hashed, functions.lit(BUCKETS)).cast("int")
     # Spark would move a filter below the watermark, which would then not see the rows that are dropped.
     wanted = relevant(pipeline, schema).alias(RELEVANT)
-    moved = frame.select(bucket.alias(SPREAD), wanted, *travelling)
-    packed = moved.mapInArrow(_packed, f"{BUCKET} int, {ROWS} binary")
+    moved = frame.select(bucket.alias(SPREAD), wanted, *travelling(columns, plan, pipeline, schema))
+    packed = moved.mapInArrow(_packer(names_of(columns, pipeline)), f"{BUCKET} int, {ROWS} binary")
     grouped = packed.groupBy(BUCKET)
     output = f"{MATCHES} binary, {LATE} bigint"
     return grouped.transformWithStateInPandas(_processor(task), output, "Append", "EventTime")
@@ -98,15 +94,20 @@ def check_requirements(frame: Any, schema: Schema) -> None:
 # --- rows as bytes ------------------------------------------------------------------------------------------------
 
 
-def _packed(batches: Batches) -> Batches:
-    """The rows of each bucket as one value."""
-    for batch in batches:
-        batch = batch.filter(batch.column(RELEVANT))
-        buckets = batch.column(SPREAD).to_numpy()
-        rows = batch.drop_columns([SPREAD, RELEVANT])
-        numbers = np.unique(buckets)
-        pieces = [to_bytes(rows.filter(pa.array(buckets == number))) for number in numbers.tolist()]
-        yield pa.RecordBatch.from_arrays([pa.array(numbers, pa.int32()), pa.array(pieces, pa.binary())], [BUCKET, ROWS])
+def _packer(names: list[str]) -> Callable[[Batches], Batches]:
+    """Packs the rows of each bucket as one value; the columns get their names back."""
+
+    def packed(batches: Batches) -> Batches:
+        for batch in batches:
+            batch = batch.filter(batch.column(RELEVANT))
+            buckets = batch.column(SPREAD).to_numpy()
+            rows = batch.drop_columns([SPREAD, RELEVANT]).rename_columns(names)
+            numbers = np.unique(buckets)
+            pieces = [to_bytes(rows.filter(pa.array(buckets == number))) for number in numbers.tolist()]
+            arrays = [pa.array(numbers, pa.int32()), pa.array(pieces, pa.binary())]
+            yield pa.RecordBatch.from_arrays(arrays, [BUCKET, ROWS])
+
+    return packed
 
 
 def _unpacked(batches: Batches) -> Batches:
