@@ -135,7 +135,6 @@ class Code:
     width: int
     stored: dict[Action, tuple[Kind, ...]]
     stored_width: int
-    string_cells: list[int]  # where strings stand in a configuration
     stack_size: int
     cells: dict[str, Cell]
     set_cells: list[int]  # where sets stand in a configuration
@@ -204,7 +203,6 @@ class _Compiler:
         width = 1 + sum(1 + cell.width for cell in self.cells.values())
         deepest = 1 + 2 * max((len(kinds) for kinds in stored.values()), default=0)
         code = np.array(self.code or [(0, 0, 0, 0)], np.int64)
-        strings = [cell.at + cell.width for cell in self.cells.values() if cell.kind is Kind.STRING]
         return Code(
             code,
             assign,
@@ -218,7 +216,6 @@ class _Compiler:
             width,
             stored,
             deepest,
-            strings,
             self._stack_size(),
             self.cells,
             [self.cells[name].at + 1 for name in self.members],

@@ -167,9 +167,7 @@ class TableMachine:
 
     def keep_busy_keys(self, keys: int) -> Ints:
         """Forget the other keys."""
-        busy = np.flatnonzero(self.slots.count[:keys])
-        self.slots.keep(busy)
-        return busy
+        return self.slots.keep_busy(keys)
 
     def dump(self) -> dict[str, Section]:
         """Nodes, slots, and the sets of states that slots refer to."""

@@ -35,7 +35,7 @@ FAILED, PAIRS = 100, 101
 """Reasons to stop: an aggregate failed, and there are more configurations than room to sort them in."""
 
 # What is counted: configurations, sets of them, their members, stored values.
-CONFIGURATIONS, SETS, MEMBERS, STORED, TABLE_COUNTS = range(5)
+CONFIGURATIONS, SETS, MEMBERS, STORED = range(4)
 
 
 @compiled

@@ -284,9 +284,7 @@ class RegisterMachine:
 
     def keep_busy_keys(self, keys: int) -> Ints:
         """Forget the other keys."""
-        busy = np.flatnonzero(self.slots.count[:keys])
-        self.slots.keep(busy)
-        return busy
+        return self.slots.keep_busy(keys)
 
     def dump(self) -> dict[str, Section]:
         """Nodes, slots, interned rows and strings."""

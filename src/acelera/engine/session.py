@@ -68,7 +68,6 @@ class Session:
         assert checked.schema is not None
         self._fingerprint = fingerprint
         self.schema, self._stream = checked.result_schema, checked.schema
-        self._checked = checked
         self.plan = plan
         self.window: Window = window_of(checked.query.within, checked.schema)
         self.alphabet = Alphabet(self.plan.tests, checked.schema, given_tests)
