@@ -70,13 +70,22 @@ def _refuse_names_alike(frame: Any, checked: Checked) -> None:
             )
 
 
-def run(source: tuple[Any, dict[str, Any]], frame: Any, checked: Checked, automaton: Acea, plan: Plan) -> Any:
+def run(
+    source: tuple[Any, dict[str, Any]],
+    frame: Any,
+    checked: Checked,
+    automaton: Acea,
+    plan: Plan,
+    late_events: str | None = None,
+) -> Any:
     """The frame of the matches of a query."""
     assert checked.schema is not None
+    if late_events is not None and not frame.isStreaming:
+        raise UsageError("late_events=… is for streams: in a frame that is all there no event comes late; leave it out")
     _refuse_names_alike(frame, checked)
     pipeline = pipeline_of(checked, automaton, plan)
     counts = counts_positions(checked, automaton)
     task = Task(*source, checked.schema, "error", pipeline.in_jvm, own_aggregates(), counts)
     if frame.isStreaming:
-        return run_streaming(frame, task, checked, plan, pipeline)
+        return run_streaming(frame, task, checked, plan, pipeline, late_events)
     return run_batch(frame, task, checked, plan, pipeline)
