@@ -28,7 +28,7 @@ class Files:
 
     def __init__(self, spark: Any, folder: Path) -> None:
         self.spark, self.folder, self.count = spark, folder, 0
-        self.source, self.sink = str(folder / "in"), str(folder / "out")
+        self.source, self.sink, self.time = str(folder / "in"), str(folder / "out"), "ts"
         (folder / "in").mkdir(parents=True)
 
     def put(self, table: pa.Table) -> None:
@@ -43,13 +43,13 @@ class Files:
         """A table in several files, and at last a row that lets all others pass."""
         for rows in np.array_split(np.arange(table.num_rows), pieces):
             self.put(table.take(pa.array(rows)))
-        self.put(last_row(table.schema))
+        self.put(last_row(table.schema, self.time))
 
     def frame(self, delay: str | None = "1 minute", files: int = 2) -> Any:
         """The stream."""
         schema = self.spark.read.parquet(self.source).schema
         frame = self.spark.readStream.schema(schema).option("maxFilesPerTrigger", files).parquet(self.source)
-        return frame if delay is None else frame.withWatermark("ts", delay)
+        return frame if delay is None else frame.withWatermark(self.time, delay)
 
     def run(self, frame: Any) -> list[Any]:
         """Read all that is there, and write it to the sink; the progress of each micro-batch."""
@@ -63,10 +63,10 @@ class Files:
         return self.spark.read.parquet(self.sink).toArrow()
 
 
-def last_row(schema: pa.Schema) -> pa.Table:
+def last_row(schema: pa.Schema, time: str = "ts") -> pa.Table:
     """A row long after all others, of no event type."""
-    later = pa.array([LATER], pa.timestamp("us")).cast(schema.field("ts").type)
-    return pa.table({each.name: later if each.name == "ts" else pa.nulls(1, each.type) for each in schema})
+    later = pa.array([LATER], pa.timestamp("us")).cast(schema.field(time).type)
+    return pa.table({each.name: later if each.name == time else pa.nulls(1, each.type) for each in schema})
 
 
 def zoned(table: pa.Table) -> pa.Table:
