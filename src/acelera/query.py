@@ -115,7 +115,7 @@ class Query:
         if is_spark(frames):
             from acelera.spark.running import described
 
-            _, schema = described(frames, lambda known: self._schema(known, order_by, type_column, event_type))
+            frame, schema = described(frames, lambda known: self._schema(known, order_by, type_column, event_type))
         checked = self._check(self._schema(schema, order_by, type_column, event_type))
         text = "\n  ".join([f"{text}\n\nengine", *self._how_it_runs(checked)])
         if not is_spark(frames):
@@ -123,7 +123,8 @@ class Query:
         from acelera.spark.planning import pipeline_of
 
         plan = self._plan(checked)
-        return "\n  ".join([f"{text}\n\nspark", *pipeline_of(checked, self._automaton(checked), plan).lines(plan)])
+        pipeline = pipeline_of(checked, self._automaton(checked), plan)
+        return "\n  ".join([f"{text}\n\nspark", *pipeline.lines(plan, frame.isStreaming)])
 
     def _how_it_runs(self, checked: Checked) -> list[str]:
         from acelera.engine.choice import how_it_runs

@@ -207,6 +207,19 @@ def test_a_checkpoint_is_taken_up_by_its_query_alone(
 # --- what is refused ----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("MATCH A ; B PARTITION BY k", "rows wait for the watermark; then split by k, in 16 buckets with a state each"),
+        ("MATCH A ; B WITHIN 5 SECONDS", "rows wait for the watermark; then one task reads the whole stream in order"),
+    ],
+)
+def test_explain(text: str, line: str, empty: Files) -> None:
+    told = ac.query(text).explain(empty.frame(), order_by="ts")
+    assert line in told
+    assert "slices" not in told
+
+
 def test_late_rows_have_a_column_of_their_own(empty: Files) -> None:
     query = ac.query("SELECT A.v AS late MATCH A ; B")
     with pytest.raises(ac.UsageError, match="late_events='Late': the result has a column of that name"):

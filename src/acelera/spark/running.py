@@ -17,7 +17,7 @@ from acelera.language.schema import Schema
 from acelera.spark.batch import Task, run_batch
 from acelera.spark.columns import quoted
 from acelera.spark.planning import counts_positions, pipeline_of
-from acelera.spark.schemas import arrow_schema, spark_schema
+from acelera.spark.schemas import arrow_schema, nullable, spark_schema
 from acelera.spark.streaming import run_streaming
 
 
@@ -34,7 +34,7 @@ def described(frames: Any, schema_of: Callable[[object], Schema]) -> tuple[Any, 
 
 
 def _types(schema: pa.Schema) -> dict[str, pa.DataType]:
-    return {each.name: each.type for each in schema}
+    return {each.name: nullable(each.type) for each in schema}
 
 
 def _typed(name: str, frame: Any, schema: Schema) -> Any:

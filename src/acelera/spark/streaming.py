@@ -24,12 +24,9 @@ from acelera.language.checker import Checked
 from acelera.language.schema import Schema
 from acelera.spark.batch import Batches, Task, names_of, relevant, travelling
 from acelera.spark.columns import quoted
-from acelera.spark.planning import Pipeline
+from acelera.spark.planning import BUCKETS, Pipeline
 from acelera.spark.schemas import spark_schema
 from acelera.spark.waiting import Waiting, from_bytes, to_bytes
-
-BUCKETS = 16
-"""Into how many buckets keys are spread. A checkpoint belongs to this number."""
 
 SPREAD, RELEVANT = "spread", "relevant"
 """Columns that travel beside those of the stream: the bucket of a row, and whether it matters."""
