@@ -5,9 +5,11 @@ from __future__ import annotations
 import datetime
 from collections.abc import Callable
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import acelera as ac
@@ -151,6 +153,29 @@ def test_an_aggregate_that_fails_in_a_worker(to_frame: ToFrame) -> None:
     ac.aggregate("broken", lift=lambda value: 1 // (value - 2), combine=max, identity=0)
     with pytest.raises(Exception, match=r"broken|ZeroDivisionError"):
         ac.query("SELECT broken(x.v) AS b MATCH (A ; B) AS x").run(to_frame(EVENTS), order_by="ts").collect()
+
+
+def test_a_corrupt_file(spark: Any, tmp_path: Path) -> None:
+    """The run fails and names the file, rather than giving the matches of what can be read."""
+    pq.write_table(EVENTS, tmp_path / "good.parquet")
+    (tmp_path / "bad.parquet").write_bytes((tmp_path / "good.parquet").read_bytes()[:200])
+    schema = spark.read.parquet(str(tmp_path / "good.parquet")).schema
+    frame = spark.read.schema(schema).parquet(str(tmp_path))
+    for text in PLACEMENTS:
+        with pytest.raises(Exception, match=r"bad\.parquet"):
+            ac.query(text).run(frame, order_by="ts").collect()
+
+
+# --- many rows ----------------------------------------------------------------------------------------------------
+
+
+def test_a_key_with_five_million_events(spark: Any) -> None:
+    """One task reads them, batch after batch; positions matter, so that none can be dropped before."""
+    rows = 5_000_000
+    frame = spark.range(0, rows, 1, 2).selectExpr("id", "'k' AS k", "IF(id % 1000000 = 999999, 'B', 'A') AS type")
+    found = ac.query("SELECT start, end MATCH A : B PARTITION BY k WITHIN 10 EVENTS").run(frame, order_by="id")
+    ends = range(1_000_000, rows + 1, 1_000_000)
+    assert sorted(tuple(row) for row in found.collect()) == [(end - 1, end) for end in ends]
 
 
 # --- few rows -----------------------------------------------------------------------------------------------------
