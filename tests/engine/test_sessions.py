@@ -136,6 +136,9 @@ def test_small_arenas_grow(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
         "SELECT a.v AS x, b.v AS y MATCH A AS a ; B AS b FILTER a.v < b.v PARTITION BY k, s WITHIN 5 SECONDS",
         "SELECT a.v AS x, b.v AS y MATCH A AS a ; B AS b FILTER a.d + 1 < b.d PARTITION BY k WITHIN 5 SECONDS",
         "SELECT x.v MATCH (A ; B) AS x FILTER x[same(s)] PARTITION BY k WITHIN 5 SECONDS",
+        "SELECT a.v AS x, b.v AS y MATCH (A AS a ; B AS b) UNLESS (C ; D) PARTITION BY k WITHIN 5 SECONDS",
+        "SELECT a.v AS x MATCH A AS a ; ((B AS b ; C AS c) UNLESS A FILTER b.v < c.v) PARTITION BY k WITHIN 5 SECONDS",
+        "SELECT a.v AS x MATCH (A AS a ; B AS b) UNLESS (C AS c ; D AS d FILTER c.d + 1 < d.d) PARTITION BY k WITHIN 5 SECONDS",
     ],
 )
 def test_idle_keys_are_forgotten_without_losing_matches(text: str) -> None:

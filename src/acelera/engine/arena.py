@@ -86,12 +86,14 @@ class Slots:
         self.state, self.node = sections["slot_state"], sections["slot_node"]
         self.count, self.floor = sections["slot_count"], sections["slot_floor"]
 
-    def keep_busy(self, keys: int) -> Ints:
-        """Only the keys, of so many, that hold something; they are numbered anew, in order."""
-        busy = np.flatnonzero(self.count[:keys])
-        kept, at = (self, busy) if len(busy) else (Slots(), np.arange(1))
+    def busy(self, keys: int) -> Ints:
+        """The keys, of so many, that hold something."""
+        return np.flatnonzero(self.count[:keys])
+
+    def keep(self, keys: Ints) -> None:
+        """Forget all other keys; these are numbered anew, in order."""
+        kept, at = (self, keys) if len(keys) else (Slots(), np.arange(1))
         self.state, self.node, self.count, self.floor = kept.state[at], kept.node[at], kept.count[at], kept.floor[at]
-        return busy
 
     def widen(self) -> None:
         """For more sets of states a key."""

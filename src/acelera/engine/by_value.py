@@ -239,11 +239,13 @@ class ValueMachine:
         self.stored = [self.stored[index] for index in used.tolist()]
         self.arena.two[storing] = moved
 
-    def keep_busy_keys(self, keys: int) -> Ints:
-        """Forget the other keys."""
-        busy = np.array([key for key, runs in enumerate(self.runs[:keys]) if runs.nodes], np.int64)
-        self.runs = [self.runs[key] for key in busy.tolist()]
-        return busy
+    def busy_keys(self, keys: int) -> Ints:
+        """The keys with a partial match."""
+        return np.array([key for key, runs in enumerate(self.runs[:keys]) if runs.nodes], np.int64)
+
+    def keep_keys(self, keys: Ints) -> None:
+        """Forget the others."""
+        self.runs = [self.runs[key] for key in keys.tolist()]
 
     def dump(self) -> dict[str, Section]:
         """Nodes, configurations with the values of their registers, stored values."""

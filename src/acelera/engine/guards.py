@@ -39,6 +39,11 @@ class Guard:
         kernels.running_latest(events.keys, at, newest, self._latest, latest, changed)
         return latest, changed
 
+    def keep_keys(self, keys: Ints) -> None:
+        """Forget all other keys; these are numbered anew, in order."""
+        self._machine.keep_keys(keys)
+        self._latest = self._latest[keys] if len(keys) else np.zeros(1, np.int64)
+
     def dump(self) -> dict[str, Section]:
         """All that a snapshot must hold."""
         return {**self._machine.dump(), "latest": self._latest}

@@ -83,8 +83,11 @@ class Machine(Protocol):
     def stored_values(self, action: int, place: int, at: Ints, kind: pa.DataType) -> Any:
         """What an action has stored in a place, for some of its stored values; an aggregate that failed is an error."""
 
-    def keep_busy_keys(self, keys: int) -> Ints:
-        """Forget all keys that have no partial match; those that are kept are numbered anew, in order."""
+    def busy_keys(self, keys: int) -> Ints:
+        """Those of so many keys that have a partial match."""
+
+    def keep_keys(self, keys: Ints) -> None:
+        """Forget all other keys; these are numbered anew, in order."""
 
     def dump(self) -> dict[str, Section]:
         """All that a snapshot must hold."""
@@ -165,9 +168,13 @@ class TableMachine:
         """Forget what can no longer match."""
         self.arena.collect(self.slots, floor)
 
-    def keep_busy_keys(self, keys: int) -> Ints:
-        """Forget the other keys."""
-        return self.slots.keep_busy(keys)
+    def busy_keys(self, keys: int) -> Ints:
+        """The keys with a partial match."""
+        return self.slots.busy(keys)
+
+    def keep_keys(self, keys: Ints) -> None:
+        """Forget the others."""
+        self.slots.keep(keys)
 
     def dump(self) -> dict[str, Section]:
         """Nodes, slots, and the sets of states that slots refer to."""

@@ -282,9 +282,15 @@ class RegisterMachine:
         if self.sets.crowded:
             self.sets.enlarge()
 
-    def keep_busy_keys(self, keys: int) -> Ints:
-        """Forget the other keys."""
-        return self.slots.keep_busy(keys)
+    def busy_keys(self, keys: int) -> Ints:
+        """The keys with a partial match: what guards have seen of others is over before their next match starts."""
+        return self.slots.busy(keys)
+
+    def keep_keys(self, keys: Ints) -> None:
+        """Forget the others."""
+        self.slots.keep(keys)
+        for guard in self._guards:
+            guard.keep_keys(keys)
 
     def dump(self) -> dict[str, Section]:
         """Nodes, slots, interned rows and strings."""

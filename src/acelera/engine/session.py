@@ -280,14 +280,12 @@ class Session:
         self.store.keep(rows)
 
     def forget_idle_keys(self) -> None:
-        """Forget keys without a partial match, and with them how many events they had: where no position is asked for.
-
-        What guards have seen of a key is kept, so with UNLESS nothing is forgotten.
-        """
-        if self.plan.guards or not self.keys.columns:
+        """Forget keys without a partial match and their counts of events: where no position is asked for."""
+        if not self.keys.columns:
             return
         values = self.keys.values()
-        busy = self.machine.keep_busy_keys(len(values))
+        busy = self.machine.busy_keys(len(values))
+        self.machine.keep_keys(busy)
         self.keys = self.keys.only([values[key] for key in busy.tolist()])
         self.order.forget_ties()
         if self.plan.split_by:
