@@ -1,0 +1,97 @@
+"""The scripts of the documents that need Spark, run beside small tables of the names that they use."""
+
+from __future__ import annotations
+
+import datetime
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from documents import Block, on_spark, pages, run_page
+
+pytest.importorskip("pyspark")
+
+SOURCES = ("ticks", "incoming", "sells", "buys")
+"""The folders that are there for every script."""
+
+TYPES = ["SELL", "SELL", "SELL", "BUY", "A", "B"]
+BEGIN = datetime.datetime(2024, 1, 1, 10, tzinfo=datetime.timezone.utc)
+
+
+def ticks() -> pa.Table:
+    """A small market, with a time long after it, which lets a stream end."""
+    rows = [
+        {
+            "ts": BEGIN + datetime.timedelta(seconds=10 * number),
+            "type": TYPES[number % len(TYPES)],
+            "name": ("MSFT", "INTL")[number // len(TYPES) % 2],
+            "price": 101.0 + 7 * (number % len(TYPES)),
+            "volume": 100 + number,
+        }
+        for number in range(36)
+    ]
+    rows.append({**rows[-1], "ts": BEGIN + datetime.timedelta(days=1), "type": "X"})
+    return pa.Table.from_pylist(rows)
+
+
+@pytest.fixture
+def here(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder of its own, which relative paths lead to, in Python and in the JVM."""
+    monkeypatch.chdir(tmp_path)
+    hadoop, system = spark._jvm.org.apache.hadoop.fs, spark._jvm.java.lang.System
+    files = hadoop.FileSystem.get(spark._jsc.hadoopConfiguration())
+    before = files.getWorkingDirectory(), system.getProperty("user.dir")
+    files.setWorkingDirectory(hadoop.Path(str(tmp_path)))
+    system.setProperty("user.dir", str(tmp_path))
+    yield tmp_path
+    files.setWorkingDirectory(before[0])
+    system.setProperty("user.dir", before[1])
+
+
+def settle(session: Any, names: dict[str, Any], counted: dict[int, int]) -> None:
+    """Let streams read all there is, and frames compute what they promise."""
+    for stream in session.streams.active:
+        stream.processAllAvailable()
+        stream.stop()
+        assert stream.exception() is None
+        counted[id(stream)] = sum(each.numInputRows for each in stream.recentProgress)
+    for value in list(names.values()):
+        if type(value).__name__ == "DataFrame" and hasattr(value, "isStreaming") and not value.isStreaming:
+            counted[id(value)] = value.count()
+
+
+def remove_what_it_writes(block: Block, folder: Path) -> None:
+    """A page may write to a folder twice; here each script finds it empty."""
+    if ".write" in block.text:
+        for name in re.findall(r"[\"']([\w-]+)[\"']", block.text):
+            if name not in SOURCES:
+                shutil.rmtree(folder / name, ignore_errors=True)
+
+
+@pytest.mark.parametrize("page", [page for page in pages() if on_spark(page)])
+def test_scripts(page: str, spark: Any, to_frame: Callable[[pa.Table], Any], here: Path) -> None:
+    table = ticks()
+    for name in SOURCES:
+        kind = {"sells": "SELL", "buys": "BUY"}.get(name)
+        rows = table.to_pylist()
+        chosen = [{key: row[key] for key in row if key != "type"} for row in rows if row["type"] == kind]
+        to_frame(pa.Table.from_pylist(chosen) if kind else table).write.parquet(name)
+    session = spark.newSession()  # its settings are its own
+    frames = {name: session.read.parquet(name) for name in SOURCES}
+    given = {"spark": session, "schema": frames["ticks"].schema, "df": frames["ticks"]}
+    names = {"__name__": "__main__", **given, "sells": frames["sells"], "buys": frames["buys"]}
+    counted: dict[int, int] = {}
+
+    def before(block: Block) -> None:
+        settle(session, {key: value for key, value in names.items() if key not in given}, counted)
+        remove_what_it_writes(block, here)
+
+    run_page(page, names, on_spark(page), before)
+    settle(session, names, counted)
+    assert all((here / name).exists() for name in SOURCES)
+    assert any(counted.values()), "no script of the page found anything"
