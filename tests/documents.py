@@ -2,7 +2,7 @@
 
 A block of ```python with `>>>` is a doctest, which pytest finds by itself in README.md, CONTRIBUTING.md and docs. One
 without is a script, run after all blocks above it on the same page; if it speaks of `spark`, by tests/spark. A block of
-```text that follows a script at once is what the script prints. A block of ```acel is a query.
+```text that follows a script at once is what the script prints.
 """
 
 from __future__ import annotations

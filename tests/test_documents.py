@@ -20,7 +20,7 @@ TEMPLATE = ".github/ISSUE_TEMPLATE/wrong-matches.md"
 @pytest.mark.parametrize("page", PAGES)
 def test_every_block_is_run_or_has_a_reason(page: str) -> None:
     for block in blocks(page):
-        known = block.language in ("python", "acel", *NOT_RUN) or any(
+        known = block.language in ("python", *NOT_RUN) or any(
             page == where and block.text.startswith(begin) for where, begin in NOT_CODE
         )
         assert known, f"{block}: say its language, or list it with a reason in tests/documents.py"
@@ -48,14 +48,6 @@ def test_a_script_that_prints_something_else_is_found() -> None:
     with pytest.raises(AssertionError, match="page:1 prints something else"):
         run(script, {})
     run(replace(script, output="2\n"), {})
-
-
-QUERIES = [block for page in PAGES for block in blocks(page) if block.language == "acel"]
-
-
-@pytest.mark.parametrize("block", QUERIES, ids=str)
-def test_queries(block: Block) -> None:
-    assert str(ac.query(str(ac.query(block.text)))) == str(ac.query(block.text))
 
 
 # --- links and the site -------------------------------------------------------------------------------------------
