@@ -81,7 +81,8 @@ def found(name: str) -> object:
 @pytest.mark.parametrize("name", PUBLIC)
 def test_reference(name: str) -> None:
     reference = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
-    assert re.search(rf"^::: {re.escape(name)}$", reference, flags=re.MULTILINE), f"{name} is not in docs/api.md"
+    listed = "acelera.query.query" if name == "acelera.query" else name  # there is a module of this name, too
+    assert re.search(rf"^::: {re.escape(listed)}$", reference, flags=re.MULTILINE), f"{name} is not in docs/api.md"
     assert ">>>" in (inspect.getdoc(found(name)) or ""), f"{name} has no example in its docstring"
 
 
