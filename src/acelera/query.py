@@ -124,7 +124,7 @@ class Query:
         if is_spark(frames):
             from acelera.spark.running import described
 
-            _, schema = described(frames, lambda known: self._schema(known, order_by, type_column, event_type))
+            frame, schema = described(frames, lambda known: self._schema(known, order_by, type_column, event_type))
         checked = self._check(self._schema(schema, order_by, type_column, event_type))
         text = "\n  ".join([f"{text}\n\nengine", *self._how_it_runs(checked)])
         if not is_spark(frames):
@@ -132,7 +132,8 @@ class Query:
         from acelera.spark.planning import pipeline_of
 
         plan = self._plan(checked)
-        return "\n  ".join([f"{text}\n\nspark", *pipeline_of(checked, self._automaton(checked), plan).lines(plan)])
+        pipeline = pipeline_of(checked, self._automaton(checked), plan)
+        return "\n  ".join([f"{text}\n\nspark", *pipeline.lines(plan, frame.isStreaming)])
 
     def _how_it_runs(self, checked: Checked) -> list[str]:
         from acelera.engine.choice import how_it_runs
@@ -175,6 +176,7 @@ class Query:
         event_type: str | None = None,
         ties: str = "error",
         method: str = "engine",
+        late_events: str | None = None,
     ) -> pa.Table:
         """Find all matches in a table; a Spark DataFrame, or one for each event type, gives a Spark DataFrame.
 
@@ -196,6 +198,10 @@ class Query:
         method
             How to compute the matches. All give the same: `"engine"` is quick, `"automaton"` runs the automaton of the
             query step by step, and `"semantics"` follows the definition; these two are slow and serve as its judges.
+        late_events
+            For a streaming DataFrame: the name of a column that is added to the result. Events that come after the
+            watermark has passed them are rows of the result with the event there, and NULL in all other columns; in
+            rows of matches it is NULL.
 
         >>> import acelera as ac
         >>> rows = [{"type": "A", "v": 1}, {"type": "B", "v": 2}, {"type": "B", "v": 3}]
@@ -205,7 +211,9 @@ class Query:
         _one_of("method", method, METHODS)
         _one_of("ties", ties, TIES)
         if is_spark(table):
-            return self._run_spark(table, order_by, type_column, event_type, ties, method)
+            return self._run_spark(table, order_by, type_column, event_type, ties, method, late_events)
+        if late_events is not None:
+            raise UsageError("late_events=… is for streaming DataFrames: in a table no event comes late; leave it out")
         arrow = to_arrow(table)
         checked = self._check(self._schema(arrow.schema, order_by, type_column, event_type))
         assert checked.schema is not None
@@ -343,6 +351,7 @@ class Query:
         event_type: str | None,
         ties: str,
         method: str,
+        late_events: str | None,
     ) -> Any:
         from acelera.spark.running import described, run
 
@@ -354,7 +363,7 @@ class Query:
             )
         frame, schema = described(frames, lambda known: self._schema(known, order_by, type_column, event_type))
         checked = self._check(schema)
-        return run(self._sendable(), frame, checked, self._automaton(checked), self._plan(checked))
+        return run(self._sendable(), frame, checked, self._automaton(checked), self._plan(checked), late_events)
 
     def _sendable(self) -> tuple[Any, dict[str, Any]]:
         """What the query can be made of elsewhere: the arguments of `query`."""

@@ -154,13 +154,17 @@ def start(folder: Path) -> subprocess.Popen[bytes]:
 
 
 def wait(folder: Path, child: subprocess.Popen[bytes], chance: random.Random) -> float:
-    """Wait for a random moment: up to three micro-batches after the child has begun to read, and up to two seconds."""
+    """Wait for a random moment: some seconds after the child began to read, or up to three micro-batches and a while."""
     while not (folder / "reading").exists() and child.poll() is None:
         time.sleep(0.05)
-    began, enough = time.time(), committed(folder) + chance.randint(0, 3)
-    while committed(folder) < enough and child.poll() is None:
-        time.sleep(0.01)
-    end = time.time() + chance.uniform(0, 2)
+    began = time.time()
+    if chance.random() < 0.5:
+        end = began + chance.uniform(0, 10)
+    else:
+        enough = committed(folder) + chance.randint(0, 3)
+        while committed(folder) < enough and child.poll() is None:
+            time.sleep(0.01)
+        end = time.time() + chance.uniform(0, 2)
     while time.time() < end and child.poll() is None:
         time.sleep(0.01)
     return time.time() - began

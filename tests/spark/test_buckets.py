@@ -2,6 +2,7 @@
 
 import datetime
 import itertools
+import random
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -16,9 +17,11 @@ from hypothesis import strategies as st
 
 import acelera as ac
 from acelera.engine.session import columns_read
+from acelera.spark import waiting
 from acelera.spark.batch import Task
 from acelera.spark.planning import counts_positions
-from acelera.spark.streaming import Bucket, _micros, to_bytes
+from acelera.spark.streaming import Bucket, _micros
+from acelera.spark.waiting import Waiting
 from engine.test_sessions import EPOCH, shown, timed_cases
 
 SECOND = 1_000_000
@@ -37,6 +40,29 @@ def task_of(query: ac.Query, schema: pa.Schema) -> tuple[Task, list[str], list[s
     return task, columns_read(checked, plan), keys
 
 
+class Kept(dict[int, bytes]):
+    """Pieces in memory."""
+
+    def read(self, number: int) -> bytes:
+        return self[number]
+
+    def write(self, number: int, data: bytes) -> None:
+        self[number] = data
+
+    def remove(self, number: int) -> None:
+        del self[number]
+
+
+def again(bucket: Bucket) -> Bucket:
+    """The bucket as it comes out of its state."""
+    snapshot = bucket.snapshot
+    if bucket.session is not None:
+        taken = bucket.session.snapshot()
+        snapshot = lambda: taken  # noqa: E731
+    rows = Waiting.of(bucket.waiting.pieces, "ts", bucket.waiting.index)
+    return Bucket(bucket.task, bucket.columns, rows, snapshot)
+
+
 @dataclass
 class Spark:
     """What Spark does with buckets: a call for each with rows, then for each whose timer is due.
@@ -45,6 +71,7 @@ class Spark:
     """
 
     task: Task
+    columns: list[str]
     delay: int  # milliseconds
     forgets: Iterator[bool]
     highest: int = 0  # milliseconds: Spark begins with 1970
@@ -74,7 +101,7 @@ class Spark:
         self.highest = END_OF_TIME // 1000
         self.read({})
         assert not self.timers
-        assert all(not bucket.waiting.num_rows for bucket in self.buckets.values())
+        assert all(not bucket.waiting.pieces and not bucket.waiting.listed for bucket in self.buckets.values())
 
     def _now(self) -> int:
         return _micros(SimpleNamespace(getCurrentWatermarkInMs=lambda: self.watermark))
@@ -82,19 +109,17 @@ class Spark:
     def _bucket(self, number: int) -> Bucket:
         known = self.buckets.get(number)
         if known is None:
-            return Bucket.of(self.task, None, None)
-        if not next(self.forgets):
-            return known
-        snapshot = None if known.session is None else known.session.snapshot()
-        return Bucket.of(self.task, to_bytes(known.waiting), snapshot)
+            return Bucket(self.task, self.columns, Waiting(Kept(), "ts"), None)
+        return again(known) if next(self.forgets) else known
 
     def _advance(self, number: int, bucket: Bucket) -> None:
         self.found += bucket.advance(self._now())
-        self.late, bucket.late = self.late + bucket.late, 0
+        self.late, bucket.late = self.late + bucket.late_events, []
         self.buckets[number] = bucket
         self.timers.pop(number, None)
-        if bucket.next_time is not None:
-            self.timers[number] = max(bucket.next_time // 1000 + 1, 1)
+        first = bucket.waiting.next_time
+        if first is not None:
+            self.timers[number] = max(first // 1000 + 1, 1)
 
 
 def micros(table: pa.Table) -> list[int]:
@@ -152,6 +177,9 @@ def micros_of(moment: datetime.datetime) -> int:
     return (moment - EPOCH) // datetime.timedelta(microseconds=1)
 
 
+SIZES = st.sampled_from([(1 << 12, 1 << 17, 32), (1, 2, 1), (2, 3, 0), (3, 100, 1)])
+
+
 @pytest.mark.property
 @given(arrival=arrivals(), buckets=st.sampled_from([1, 2, 16]), data=st.data())
 def test_arrival_changes_nothing(arrival: tuple[Any, ...], buckets: int, data: st.DataObject) -> None:
@@ -164,10 +192,13 @@ def test_arrival_changes_nothing(arrival: tuple[Any, ...], buckets: int, data: s
         assume(False)
     task, columns, keys = task_of(query, kept.schema)
     forgets = iter(lambda: data.draw(st.booleans()), None)
-    spark = Spark(task, delay, forgets)
-    for batch in batches:
-        spark.read(spread(batch, keys, buckets if keys else 1, columns))
-    spark.finish()
+    spark = Spark(task, columns, delay, forgets)
+    with pytest.MonkeyPatch.context() as patch:  # so that a few rows are many
+        for name, value in zip(("SMALL", "LARGE", "MANY"), data.draw(SIZES), strict=True):
+            patch.setattr(waiting, name, value)
+        for batch in batches:
+            spark.read(spread(batch, keys, buckets if keys else 1, columns))
+        spark.finish()
     assert spark.late == late_rows(batches, delay)
     assert may_be_late or not spark.late
     found = pa.Table.from_batches(spark.found, schema=expected.schema)
@@ -180,7 +211,8 @@ SCHEMA = pa.schema([("type", pa.string()), ("ts", pa.timestamp("us", "UTC"))])
 
 
 def bucket_of(text: str = "SELECT start_time, end_time MATCH A ; B WITHIN 10 SECONDS") -> Bucket:
-    return Bucket.of(task_of(ac.query(text), SCHEMA)[0], None, None)
+    task, columns, _ = task_of(ac.query(text), SCHEMA)
+    return Bucket(task, columns, Waiting(Kept(), "ts"), None)
 
 
 def rows(*timed: tuple[str, int | None]) -> pa.Table:
@@ -190,38 +222,30 @@ def rows(*timed: tuple[str, int | None]) -> pa.Table:
     return pa.table({"type": pa.array(kinds, pa.string()), "ts": times})
 
 
-def saved(bucket: Bucket) -> tuple[bytes | None, bytes | None]:
-    return (
-        None if bucket.waiting is None else to_bytes(bucket.waiting),
-        None if bucket.session is None else bucket.session.snapshot(),
-    )
-
-
 def test_rows_wait_for_the_watermark() -> None:
     bucket = bucket_of()
     bucket.add(rows(("B", 12), ("A", 10)), watermark=0)
     assert not list(bucket.advance(10 * SECOND))  # a row at the watermark may still have company
     assert bucket.session is None
-    assert bucket.next_time == 10 * SECOND
+    assert bucket.waiting.next_time == 10 * SECOND
     assert not list(bucket.advance(10 * SECOND + 1))
-    assert bucket.next_time == 12 * SECOND
+    assert bucket.waiting.next_time == 12 * SECOND
     (found,) = bucket.advance(13 * SECOND)
     assert found.num_rows == 1
-    assert bucket.next_time is None
+    assert bucket.waiting.next_time is None
 
 
 def test_rows_before_the_watermark_are_late() -> None:
     bucket = bucket_of()
     bucket.add(rows(("A", 9), ("A", 10), ("B", 11)), watermark=10 * SECOND)
-    assert bucket.late == 1
+    assert [late.to_pylist() for late in bucket.late] == [rows(("A", 9)).to_pylist()]
     assert sum(batch.num_rows for batch in bucket.advance(20 * SECOND)) == 1
 
 
 def test_a_row_without_a_time_is_refused() -> None:
     bucket = bucket_of()
-    bucket.add(rows(("A", 10), ("B", None)), watermark=0)
-    with pytest.raises(ac.DataError, match=r"`?ts`?"):
-        list(bucket.advance(0))
+    with pytest.raises(ac.DataError, match=r"NULL in the order column `ts`"):
+        bucket.add(rows(("A", 10), ("B", None)), watermark=0)
 
 
 def test_ties_that_arrive_apart_are_refused() -> None:
@@ -236,7 +260,7 @@ def test_ties_that_arrive_apart_are_refused() -> None:
 def test_the_zone_of_the_session_may_change() -> None:
     bucket = bucket_of()
     bucket.add(rows(("A", 10)), watermark=0)
-    bucket = Bucket.of(bucket.task, *saved(bucket))
+    bucket = again(bucket)
     elsewhere = pa.schema([("type", pa.large_string()), ("ts", pa.timestamp("us", "America/Santiago"))])
     bucket.add(rows(("B", 12)).cast(elsewhere), watermark=0)
     assert sum(batch.num_rows for batch in bucket.advance(13 * SECOND)) == 1
@@ -246,19 +270,64 @@ def test_state_belongs_to_its_query() -> None:
     bucket = bucket_of()
     bucket.add(rows(("A", 10)), watermark=0)
     list(bucket.advance(11 * SECOND))
-    waiting, snapshot = saved(bucket)
     other = task_of(ac.query("MATCH A ; C WITHIN 10 SECONDS"), SCHEMA)[0]
     assert other.fingerprint != bucket.task.fingerprint
+    assert bucket.session is not None
     with pytest.raises(ac.SnapshotError, match="another query"):
-        Bucket.of(other, waiting, snapshot)
+        other.resumed(bucket.session.snapshot())
 
 
 def test_state_does_not_grow_with_time() -> None:
     """What waits is as large as its rows, and the session as what is open, after however many micro-batches."""
     bucket, sizes = bucket_of(), []
     for second in range(400):
-        bucket = Bucket.of(bucket.task, *saved(bucket))
+        bucket = again(bucket)
         bucket.add(rows(("A" if second % 3 else "B", second)), watermark=(second - 5) * SECOND)
         list(bucket.advance((second - 4) * SECOND))
-        sizes.append(sum(map(len, filter(None, saved(bucket)))))
+        snapshot = b"" if bucket.session is None else bucket.session.snapshot()
+        kept = bucket.waiting.pieces
+        assert isinstance(kept, Kept)
+        sizes.append(sum(map(len, [snapshot, bucket.waiting.index, *kept.values()])))
     assert max(sizes[200:]) < 1.2 * max(sizes[50:100])
+
+
+def test_pieces_are_few_and_read_when_their_time_comes() -> None:
+    """However rows arrive, an advance reads about what it gives."""
+
+    class Counted(Kept):
+        reads = 0
+
+        def read(self, number: int) -> bytes:
+            self.reads += 1
+            return super().read(number)
+
+    kept = Counted()
+    rows_waiting, rng = Waiting(kept, "ts"), random.Random(1)
+    given = 0
+    for second in range(2_000):  # a slow stream, and a watermark that is far behind
+        times = sorted(1_000 * rng.randrange(second * 1_000, (second + 600) * 1_000) for _ in range(5))
+        rows_waiting.add(rows(*(("A", 0) for _ in times)).set_column(1, "ts", pa.array(times, SCHEMA.field("ts").type)))
+        taken = rows_waiting.take(second * SECOND)
+        given += 0 if taken is None else taken.num_rows
+        rows_waiting = Waiting.of(kept, "ts", rows_waiting.index)
+    assert len(kept) == len(rows_waiting.listed) <= waiting.MANY + 8
+    taken = rows_waiting.take(3_000 * SECOND)
+    assert taken is not None
+    assert given + taken.num_rows == 10_000
+    assert not kept
+    assert kept.reads < 2_000 * waiting.MANY
+
+
+def test_many_rows_are_cut_by_time() -> None:
+    kept = Kept()
+    rows_waiting = Waiting(kept, "ts")
+    times = pa.array(random.Random(1).sample(range(10**9), 300_000), SCHEMA.field("ts").type)
+    rows_waiting.add(pa.table({"ts": times}))
+    assert len(kept) == waiting.PARTS
+    stretches = sorted((piece.first, piece.last) for piece in rows_waiting.listed)
+    assert all(one[1] < two[0] for one, two in itertools.pairwise(stretches))
+    taken = rows_waiting.take(10**8)
+    assert taken is not None
+    assert len(kept) == waiting.PARTS  # the first one has more
+    assert taken.num_rows == sum(time < 10**8 for time in times.cast(pa.int64()).to_pylist())
+    assert rows_waiting.next_time == min(time for time in times.cast(pa.int64()).to_pylist() if time >= 10**8)

@@ -22,12 +22,12 @@ ORDER = "n_"
 """The column that is added; no case has one of this name."""
 
 
-def with_order(case: Case) -> Case:
-    """The same case with an order that a frame can have."""
+def with_order(case: Case, times: bool) -> Case:
+    """The same case with an order that a frame can have: times, if they are asked for and change nothing."""
     if "order_by" in case.data:
         return case
     table, query = case.table, case.data["query"]
-    times = case.bag_union == "once" and "rows" not in case.data and "time" not in f"{query}{table.column_names}"
+    times = times and "rows" not in case.data and "time" not in f"{query}{table.column_names}"
     header, *lines = [line for line in case.data["stream"].strip().splitlines() if line.strip()]
     begin = timestamp("00:00:00")
     cells = [(begin + datetime.timedelta(seconds=n)).isoformat() if times else n for n in range(1, len(lines) + 1)]
@@ -66,7 +66,7 @@ def result_schema(query: ac.Query, case: Case) -> pa.Schema:
 def test_case(case: Case, to_frame: Callable[[pa.Table], Any]) -> None:
     if "ties" in case.data:
         pytest.skip("ties='keep' is refused: rows of a frame have no order of arrival")
-    case = with_order(case)
+    case = with_order(case, times=case.bag_union == "once")
     if "error" in case.data:
         with pytest.raises(Exception, match=case.data["error"]):
             run(case, to_frame)

@@ -28,7 +28,7 @@ class Files:
 
     def __init__(self, spark: Any, folder: Path) -> None:
         self.spark, self.folder, self.count = spark, folder, 0
-        self.source, self.sink = str(folder / "in"), str(folder / "out")
+        self.source, self.sink, self.time = str(folder / "in"), str(folder / "out"), "ts"
         (folder / "in").mkdir(parents=True)
 
     def put(self, table: pa.Table) -> None:
@@ -43,13 +43,13 @@ class Files:
         """A table in several files, and at last a row that lets all others pass."""
         for rows in np.array_split(np.arange(table.num_rows), pieces):
             self.put(table.take(pa.array(rows)))
-        self.put(last_row(table.schema))
+        self.put(last_row(table.schema, self.time))
 
     def frame(self, delay: str | None = "1 minute", files: int = 2) -> Any:
         """The stream."""
         schema = self.spark.read.parquet(self.source).schema
         frame = self.spark.readStream.schema(schema).option("maxFilesPerTrigger", files).parquet(self.source)
-        return frame if delay is None else frame.withWatermark("ts", delay)
+        return frame if delay is None else frame.withWatermark(self.time, delay)
 
     def run(self, frame: Any) -> list[Any]:
         """Read all that is there, and write it to the sink; the progress of each micro-batch."""
@@ -63,10 +63,10 @@ class Files:
         return self.spark.read.parquet(self.sink).toArrow()
 
 
-def last_row(schema: pa.Schema) -> pa.Table:
+def last_row(schema: pa.Schema, time: str = "ts") -> pa.Table:
     """A row long after all others, of no event type."""
-    later = pa.array([LATER], pa.timestamp("us")).cast(schema.field("ts").type)
-    return pa.table({each.name: later if each.name == "ts" else pa.nulls(1, each.type) for each in schema})
+    later = pa.array([LATER], pa.timestamp("us")).cast(schema.field(time).type)
+    return pa.table({each.name: later if each.name == time else pa.nulls(1, each.type) for each in schema})
 
 
 def zoned(table: pa.Table) -> pa.Table:
@@ -150,6 +150,25 @@ def test_late_rows_are_counted_and_left_out(spark: Any, tmp_path: Path) -> None:
     assert late_events(progress) == int((late & matter).sum())
 
 
+def test_late_rows_are_a_second_output(spark: Any, tmp_path: Path) -> None:
+    """They come whole, in a column of their own, and can be told from matches by it."""
+    table, files = zoned(long_stream(600)), Files(spark, tmp_path)
+    query = ac.query("SELECT A.v AS v, start_time MATCH A ; B ; C PARTITION BY k WITHIN 20 SECONDS")
+    late = np.isin(np.arange(600), np.random.default_rng(2).choice(300, 40, replace=False))
+    files.put(table.filter(pa.array(~late)))
+    files.put(table.filter(pa.array(late)))
+    files.put(last_row(table.schema))
+    progress = files.run(query.run(files.frame("5 seconds", 1), order_by="ts", late_events="too late"))
+    found = spark.read.parquet(files.sink)
+    matches = found.filter("`too late` IS NULL").drop("too late").toArrow()
+    events = found.filter("`too late` IS NOT NULL")
+    assert shown(matches) == shown(query.run(table.filter(pa.array(~late)), order_by="ts"))
+    assert events.filter("v IS NOT NULL OR start_time IS NOT NULL").count() == 0
+    matter = np.isin(table.column("type").to_numpy(zero_copy_only=False), ["A", "B", "C"])
+    assert shown(events.select("`too late`.*").toArrow()) == shown(table.filter(pa.array(late & matter)))
+    assert late_events(progress) == events.count() > 0
+
+
 def test_rows_before_1970_wait_as_well(spark: Any, tmp_path: Path) -> None:
     """Spark's watermark begins in 1970, and a timer before that would never expire."""
     table, files = zoned(long_stream(200)), Files(spark, tmp_path)
@@ -186,6 +205,29 @@ def test_a_checkpoint_is_taken_up_by_its_query_alone(
 
 
 # --- what is refused ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("MATCH A ; B PARTITION BY k", "rows wait for the watermark; then split by k, in 16 buckets with a state each"),
+        ("MATCH A ; B WITHIN 5 SECONDS", "rows wait for the watermark; then one task reads the whole stream in order"),
+    ],
+)
+def test_explain(text: str, line: str, empty: Files) -> None:
+    told = ac.query(text).explain(empty.frame(), order_by="ts")
+    assert line in told
+    assert "slices" not in told
+
+
+def test_late_rows_have_a_column_of_their_own(empty: Files) -> None:
+    query = ac.query("SELECT A.v AS late MATCH A ; B")
+    with pytest.raises(ac.UsageError, match="late_events='Late': the result has a column of that name"):
+        query.run(empty.frame(), order_by="ts", late_events="Late")
+    with pytest.raises(ac.UsageError, match="late_events=… is for streams"):
+        query.run(empty.spark.read.parquet(empty.source), order_by="ts", late_events="late rows")
+    with pytest.raises(ac.UsageError, match="late_events=… is for streaming DataFrames"):
+        query.run(zoned(long_stream(1)), order_by="ts", late_events="late rows")
 
 
 @pytest.fixture

@@ -13,6 +13,9 @@ from acelera.language import ast
 from acelera.language.checker import Checked
 from acelera.spark.columns import to_column
 
+BUCKETS = 16
+"""Into how many buckets the keys of a stream are spread. A checkpoint belongs to this number."""
+
 MOST_TESTS = 62
 """How many tests go into the bits of one number."""
 
@@ -32,12 +35,14 @@ class Pipeline:
     keys: tuple[str, ...]
     sliced: bool
 
-    def lines(self, plan: Plan) -> list[str]:
+    def lines(self, plan: Plan, streaming: bool) -> list[str]:
         """The same in words."""
         found = [f"in the JVM, before anything is moved: {_count(len(self.in_jvm), 'test')} of {len(plan.tests)}"]
         found += [f"in Python: {term}" for term in self.in_python]
         found.append("all rows travel" if self.relevant is None else "rows that no state reacts to are dropped first")
-        if self.keys:
+        if streaming:
+            found.append(f"rows wait for the watermark; then {self._bucketed()}")
+        elif self.keys:
             found.append(f"split by {', '.join(self.keys)}: many keys a task")
         elif self.sliced:
             found.append(
@@ -46,6 +51,11 @@ class Pipeline:
         else:
             found.append("one task reads the whole stream in order: PARTITION BY, or WITHIN a time, would split it")
         return found
+
+    def _bucketed(self) -> str:
+        if not self.keys:
+            return "one task reads the whole stream in order: PARTITION BY would split it"
+        return f"split by {', '.join(self.keys)}, in {BUCKETS} buckets with a state each"
 
 
 def pipeline_of(checked: Checked, automaton: Acea, plan: Plan) -> Pipeline:

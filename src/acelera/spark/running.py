@@ -17,7 +17,7 @@ from acelera.language.schema import Schema
 from acelera.spark.batch import Task, run_batch
 from acelera.spark.columns import quoted
 from acelera.spark.planning import counts_positions, pipeline_of
-from acelera.spark.schemas import arrow_schema, spark_schema
+from acelera.spark.schemas import arrow_schema, nullable, spark_schema
 from acelera.spark.streaming import run_streaming
 
 
@@ -34,7 +34,7 @@ def described(frames: Any, schema_of: Callable[[object], Schema]) -> tuple[Any, 
 
 
 def _types(schema: pa.Schema) -> dict[str, pa.DataType]:
-    return {each.name: each.type for each in schema}
+    return {each.name: nullable(each.type) for each in schema}
 
 
 def _typed(name: str, frame: Any, schema: Schema) -> Any:
@@ -70,13 +70,22 @@ def _refuse_names_alike(frame: Any, checked: Checked) -> None:
             )
 
 
-def run(source: tuple[Any, dict[str, Any]], frame: Any, checked: Checked, automaton: Acea, plan: Plan) -> Any:
+def run(
+    source: tuple[Any, dict[str, Any]],
+    frame: Any,
+    checked: Checked,
+    automaton: Acea,
+    plan: Plan,
+    late_events: str | None = None,
+) -> Any:
     """The frame of the matches of a query."""
     assert checked.schema is not None
+    if late_events is not None and not frame.isStreaming:
+        raise UsageError("late_events=… is for streams: in a frame that is all there no event comes late; leave it out")
     _refuse_names_alike(frame, checked)
     pipeline = pipeline_of(checked, automaton, plan)
     counts = counts_positions(checked, automaton)
     task = Task(*source, checked.schema, "error", pipeline.in_jvm, own_aggregates(), counts)
     if frame.isStreaming:
-        return run_streaming(frame, task, checked, plan, pipeline)
+        return run_streaming(frame, task, checked, plan, pipeline, late_events)
     return run_batch(frame, task, checked, plan, pipeline)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import inspect
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
 import pyarrow as pa
+
+from acelera.errors import AceleraWarning
 
 
 def is_frame(table: object) -> bool:
@@ -23,11 +26,34 @@ def is_spark(table: object) -> bool:
 
 
 def arrow_schema(frame: Any) -> pa.Schema:
-    """The columns of a frame with the Arrow types in which Spark hands them over; times with a zone are in UTC."""
+    """The columns of a frame with the Arrow types in which Spark hands them over; times with a zone are in UTC.
+
+    Columns for which Arrow has no type are left out.
+    """
+    from pyspark.errors import PySparkTypeError
     from pyspark.sql.pandas.types import to_arrow_type
 
     zoned = {"timezone": "UTC"} if "timezone" in inspect.signature(to_arrow_type).parameters else {}
-    return pa.schema([pa.field(each.name, to_arrow_type(each.dataType, **zoned)) for each in frame.schema.fields])
+    found = []
+    for each in frame.schema.fields:
+        try:
+            found.append(pa.field(each.name, to_arrow_type(each.dataType, **zoned)))
+        except PySparkTypeError:
+            kind = each.dataType.simpleString()
+            message = f"the column `{each.name}` is left out, since Arrow has no type for {kind}; cast it to use it"
+            warnings.warn(message, AceleraWarning, stacklevel=2)
+    return pa.schema(found)
+
+
+def nullable(kind: pa.DataType) -> pa.DataType:
+    """The same type with NULL allowed in lists, structs and maps: Spark tells those apart that have none."""
+    if pa.types.is_list(kind):
+        return pa.list_(nullable(kind.value_type))
+    if pa.types.is_struct(kind):
+        return pa.struct([pa.field(each.name, nullable(each.type)) for each in kind])
+    if pa.types.is_map(kind):
+        return pa.map_(nullable(kind.key_type), nullable(kind.item_type))
+    return kind
 
 
 def spark_schema(schema: pa.Schema) -> Any:

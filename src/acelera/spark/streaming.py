@@ -1,14 +1,14 @@
 """A frame that is still growing: rows wait until the watermark has passed them, are sorted, and enter a session.
 
-Keys are spread over buckets; one call of `transformWithState` serves all keys of a bucket. What waits and the session's
-snapshot are the state of the bucket. Spark hands rows to a stateful processor as pandas frames, which cannot hold every
-value exactly, so rows travel to and from it as Arrow bytes.
+Keys are spread over buckets; one call of `transformWithState` serves all keys of a bucket. What waits, in pieces, and
+the session's snapshot are the state of the bucket. Spark hands rows to a stateful processor as pandas frames, which
+cannot hold every value exactly, so rows travel to and from it as Arrow bytes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -24,38 +24,50 @@ from acelera.language.checker import Checked
 from acelera.language.schema import Schema
 from acelera.spark.batch import Batches, Task, names_of, relevant, travelling
 from acelera.spark.columns import quoted
-from acelera.spark.planning import Pipeline
+from acelera.spark.planning import BUCKETS, Pipeline
 from acelera.spark.schemas import spark_schema
-
-BUCKETS = 16
-"""Into how many buckets keys are spread. A checkpoint belongs to this number."""
+from acelera.spark.waiting import Waiting, from_bytes, to_bytes
 
 SPREAD, RELEVANT = "spread", "relevant"
 """Columns that travel beside those of the stream: the bucket of a row, and whether it matters."""
 
-BUCKET, ROWS, MATCHES, LATE = "bucket", "rows", "matches", "late"
+BUCKET, ROWS = "bucket", "rows"
+MATCHES, LATE, LATE_ROWS = "matches", "late", "late_rows"
+"""What a bucket gives: matches as bytes, how many rows came late, and these rows as bytes."""
+
+MOST_BYTES = 1 << 23
+"""Of one value in the state; what is larger is kept in several."""
 
 _ROCKS_DB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 _PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 
 
-def run_streaming(frame: Any, task: Task, checked: Checked, plan: Plan, pipeline: Pipeline) -> Any:
-    """The growing frame of the matches."""
+def run_streaming(
+    frame: Any, task: Task, checked: Checked, plan: Plan, pipeline: Pipeline, late_events: str | None
+) -> Any:
+    """The growing frame of the matches, and of late events in a column of that name if there is one."""
     from pyspark.sql import functions
 
-    found = _processed(frame, task, checked, plan, pipeline)
+    columns, found = checked.result_schema, _processed(frame, task, checked, plan, pipeline, late_events is not None)
+    if late_events is not None:
+        if late_events.lower() in (name.lower() for name in columns.names):
+            raise UsageError(f"late_events={late_events!r}: the result has a column of that name; choose another")
+        columns = columns.append(pa.field(late_events, pa.struct(_stream_schema(task.schema))))
     observed = found.observe("acelera", functions.sum(LATE).alias("late_events"))
-    return observed.select(MATCHES).mapInArrow(_unpacked, spark_schema(checked.result_schema))
+    return observed.select(MATCHES, LATE_ROWS).mapInArrow(_unpacker(columns), spark_schema(columns))
 
 
-def _processed(frame: Any, task: Task, checked: Checked, plan: Plan, pipeline: Pipeline) -> Any:
-    """What each bucket gives: the bytes of its matches, and how many rows came late."""
+def _processed(frame: Any, task: Task, checked: Checked, plan: Plan, pipeline: Pipeline, with_late_events: bool) -> Any:
+    """What each bucket gives."""
     from pyspark.sql import functions
 
     schema = checked.schema
     assert schema is not None
     check_requirements(frame, schema)
     columns = columns_read(checked, plan, pipeline.in_jvm)
+    kept = names_of(columns, pipeline)
+    if with_late_events:  # whole
+        columns += [name for name in schema.columns if name not in columns]
     bucket = functions.lit(0)
     if pipeline.keys:
         hashed = functions.xxhash64(*(functions.col(quoted(name)) for name in pipeline.keys))
@@ -64,9 +76,13 @@ def _processed(frame: Any, task: Task, checked: Checked, plan: Plan, pipeline: P
     wanted = relevant(pipeline, schema).alias(RELEVANT)
     moved = frame.select(bucket.alias(SPREAD), wanted, *travelling(columns, plan, pipeline, schema))
     packed = moved.mapInArrow(_packer(names_of(columns, pipeline)), f"{BUCKET} int, {ROWS} binary")
-    grouped = packed.groupBy(BUCKET)
-    output = f"{MATCHES} binary, {LATE} bigint"
-    return grouped.transformWithStateInPandas(_processor(task), output, "Append", "EventTime")
+    processor = _processor(task, kept, list(schema.columns) if with_late_events else [])
+    output = f"{MATCHES} binary, {LATE} bigint, {LATE_ROWS} binary"
+    return packed.groupBy(BUCKET).transformWithStateInPandas(processor, output, "Append", "EventTime")
+
+
+def _stream_schema(schema: Schema) -> pa.Schema:
+    return pa.schema([pa.field(name, kind.arrow) for name, kind in schema.columns.items()])
 
 
 def check_requirements(frame: Any, schema: Schema) -> None:
@@ -110,26 +126,26 @@ def _packer(names: list[str]) -> Callable[[Batches], Batches]:
     return packed
 
 
-def _unpacked(batches: Batches) -> Batches:
-    """The matches that were packed into bytes."""
-    for batch in batches:
-        for value in batch.column(MATCHES):
-            if value.is_valid:
-                yield from from_bytes(value.as_py()).to_batches()
+def _unpacker(columns: pa.Schema) -> Callable[[Batches], Batches]:
+    """Matches, and late events if they have a column, out of their bytes."""
+
+    def unpacked(batches: Batches) -> Batches:
+        for batch in batches:
+            for matches, late in zip(batch.column(MATCHES), batch.column(LATE_ROWS), strict=True):
+                if matches.is_valid:
+                    yield from _completed(from_bytes(matches.as_py()), columns)
+                if late.is_valid:
+                    events = from_bytes(late.as_py()).to_struct_array()
+                    yield from _completed(pa.table({columns.names[-1]: events}), columns)
+
+    return unpacked
 
 
-def to_bytes(rows: pa.RecordBatch | pa.Table) -> bytes:
-    """Rows as an Arrow stream."""
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, rows.schema) as writer:
-        writer.write(rows)
-    return bytes(sink.getvalue())
-
-
-def from_bytes(data: bytes) -> pa.Table:
-    """The rows of an Arrow stream."""
-    with pa.ipc.open_stream(data) as reader:
-        return reader.read_all()
+def _completed(rows: pa.Table, columns: pa.Schema) -> Batches:
+    """Rows with all columns; those that they lack are NULL."""
+    known = set(rows.column_names)
+    arrays = [rows.column(f.name) if f.name in known else pa.nulls(rows.num_rows, f.type) for f in columns]
+    return iter(pa.table(arrays, schema=columns).to_batches())
 
 
 # --- the state of a bucket ----------------------------------------------------------------------------------------
@@ -140,27 +156,27 @@ class Bucket:
     """Rows that wait for the watermark, and the session of those that it has passed."""
 
     task: Task
-    waiting: pa.Table | None
-    session: Session | None
-    late: int = 0
-
-    @classmethod
-    def of(cls, task: Task, waiting: bytes | None, snapshot: bytes | None) -> Bucket:
-        """From what the state holds."""
-        session = None if snapshot is None else task.resumed(snapshot)
-        return cls(task, None if waiting is None else from_bytes(waiting), session)
+    columns: list[str]  # that a session reads
+    waiting: Waiting
+    snapshot: Callable[[], bytes] | None  # the state of the session, looked up when it is needed
+    session: Session | None = None
+    late: list[pa.Table] = field(default_factory=list)
 
     def add(self, rows: pa.Table, watermark: int) -> None:
         """More rows; those that the watermark has passed already are late."""
         rows = self._conform(rows)
-        column = self.task.schema.order_by[0]
-        times = rows.column(column).cast(pa.int64())
-        in_time = pc.fill_null(
-            pc.greater_equal(times, watermark), True
-        )  # a row without a time is refused when it is read
-        kept = rows.filter(in_time)
-        self.late += rows.num_rows - kept.num_rows
-        self.waiting = kept if self.waiting is None else pa.concat_tables([self.waiting, kept])
+        order_columns(rows, self.task.schema, None)  # a row without a time has no place
+        in_time = pc.greater_equal(rows.column(self.waiting.time).cast(pa.int64()), watermark)
+        late = rows.filter(pc.invert(in_time))
+        if late.num_rows:
+            self.late.append(late)
+            rows = rows.filter(in_time)
+        self.waiting.add(rows.select(self.columns))
+
+    @property
+    def late_events(self) -> int:
+        """How many rows came late."""
+        return sum(rows.num_rows for rows in self.late)
 
     def _conform(self, rows: pa.Table) -> pa.Table:
         """Rows of the types that were announced: Spark hands over times in the zone of the session of the day."""
@@ -170,28 +186,16 @@ class Bucket:
 
     def advance(self, watermark: int) -> Iterator[pa.RecordBatch]:
         """Read the rows that the watermark has passed; the matches that they end, all of which must be taken."""
-        if self.waiting is None or not self.waiting.num_rows:
-            return
-        column = self.task.schema.order_by[0]
-        ready = pc.fill_null(pc.less(self.waiting.column(column).cast(pa.int64()), watermark), True)
-        rows = self.waiting.filter(ready)
-        self.waiting = self.waiting.filter(pc.invert(ready))
-        if not rows.num_rows:
+        rows = self.waiting.take(watermark)
+        if rows is None or not rows.num_rows:
             return
         if self.session is None:
-            self.session = self.task.session()
+            self.session = self.task.session() if self.snapshot is None else self.task.resumed(self.snapshot())
         indices = sorted_indices(order_columns(rows, self.task.schema, None))
         yield from self.session.stream(rows if indices is None else rows.take(pa.array(indices)))
         self.session.compact()
         if not self.task.counts_positions:
             self.session.forget_idle_keys()
-
-    @property
-    def next_time(self) -> int | None:
-        """The time of the first row that waits, in microseconds."""
-        if self.waiting is None or not self.waiting.num_rows:
-            return None
-        return int(pc.min(self.waiting.column(self.task.schema.order_by[0]).cast(pa.int64())).as_py())
 
 
 def _micros(timers: Any) -> int:
@@ -200,57 +204,88 @@ def _micros(timers: Any) -> int:
     return watermark * 1000 if watermark > 0 else int(FAR_PAST)
 
 
-def _processor(task: Task) -> Any:
+class _Kept:
+    """Bytes by number, as Spark keeps them."""
+
+    def __init__(self, state: Any) -> None:
+        self._state = state
+
+    def read(self, number: int) -> bytes:
+        return bytes(self._state.getValue((number,))[0])
+
+    def write(self, number: int, data: bytes) -> None:
+        self._state.updateValue((number,), (data,))
+
+    def remove(self, number: int) -> None:
+        self._state.removeKey((number,))
+
+
+def _processor(task: Task, columns: list[str], late_columns: list[str]) -> Any:
     from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
 
-    made_by = f"{BUCKETS} buckets, {task.fingerprint}"
+    made_by, time = f"{BUCKETS} buckets, {task.fingerprint}", task.schema.order_by[0]
 
     class Processor(StatefulProcessor):  # type: ignore[misc]  # Spark's classes have no types
         """The state of a bucket, as Spark keeps it."""
 
         def init(self, handle: StatefulProcessorHandle) -> None:
             self.handle = handle
-            self.waiting = handle.getValueState("waiting", "rows binary, task string")
-            self.running = handle.getValueState("session", "snapshot binary")
+            self.rows = _Kept(handle.getMapState("rows", "number bigint", "piece binary"))
+            self.snapshot = _Kept(handle.getMapState("session", "number bigint", "piece binary"))
+            self.bucket = handle.getValueState("bucket", "task string, waiting string, pieces int")
 
         def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Any]:  # noqa: N802, N803
-            watermark = _micros(timerValues)
-            bucket = self._bucket()
+            watermark, (bucket, pieces) = _micros(timerValues), self._bucket()
             for frame in rows:
-                for piece in frame[ROWS]:
-                    bucket.add(from_bytes(bytes(piece)), watermark)
-            yield from self._advanced(bucket, watermark)
+                bucket.add(pa.concat_tables([from_bytes(bytes(packed)) for packed in frame[ROWS]]), watermark)
+            yield from self._advanced(bucket, watermark, pieces)
 
         def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Iterator[Any]:  # noqa: N802, N803
-            yield from self._advanced(self._bucket(), _micros(timerValues))
+            bucket, pieces = self._bucket()
+            yield from self._advanced(bucket, _micros(timerValues), pieces)
 
         def close(self) -> None:
             pass
 
-        def _bucket(self) -> Bucket:
-            waiting, running = self.waiting.get(), self.running.get()
-            if waiting and waiting[1] != made_by:
+        def _bucket(self) -> tuple[Bucket, int]:
+            """The bucket, and into how many pieces the snapshot of its session is cut."""
+            known = self.bucket.get()
+            if not known:
+                return Bucket(task, columns, Waiting(self.rows, time), None), 0
+            by, waiting, pieces = known
+            if by != made_by:
                 raise SnapshotError(
                     "the checkpoint belongs to another query, or to other columns or another order; begin with a new "
                     "checkpoint, or go on with the query that it was made by"
                 )
-            return Bucket.of(task, waiting and bytes(waiting[0]), running and bytes(running[0]))
+            snapshot = (lambda: b"".join(map(self.snapshot.read, range(pieces)))) if pieces else None
+            return Bucket(task, columns, Waiting.of(self.rows, time, waiting), snapshot), pieces
 
-        def _advanced(self, bucket: Bucket, watermark: int) -> Iterator[Any]:
+        def _advanced(self, bucket: Bucket, watermark: int, pieces: int) -> Iterator[Any]:
             import pandas as pd
 
             for batch in bucket.advance(watermark):
                 if batch.num_rows:
-                    yield pd.DataFrame({MATCHES: [to_bytes(batch)], LATE: [0]})
-            if bucket.waiting is not None:
-                self.waiting.update((to_bytes(bucket.waiting), made_by))
+                    yield pd.DataFrame({MATCHES: [to_bytes(batch)], LATE: [0], LATE_ROWS: [None]})
             if bucket.session is not None:
-                self.running.update((bucket.session.snapshot(),))
+                pieces = self._keep(bucket.session.snapshot(), pieces)
+            self.bucket.update((made_by, bucket.waiting.index, pieces))
             for timer in list(self.handle.listTimers()):
                 self.handle.deleteTimer(timer)
-            first = bucket.next_time
+            first = bucket.waiting.next_time
             if first is not None:  # Spark's watermark begins in 1970, and timers before that never expire
                 self.handle.registerTimer(max(first // 1000 + 1, 1))
-            yield pd.DataFrame({MATCHES: [None], LATE: [bucket.late]})
+            late = pa.concat_tables(bucket.late).select(late_columns) if late_columns and bucket.late else None
+            packed = None if late is None else to_bytes(late)
+            yield pd.DataFrame({MATCHES: [None], LATE: [bucket.late_events], LATE_ROWS: [packed]})
+
+        def _keep(self, snapshot: bytes, before: int) -> int:
+            """Into how many pieces a snapshot was cut; there were some before."""
+            pieces = range(-(-len(snapshot) // MOST_BYTES))
+            for piece in pieces:
+                self.snapshot.write(piece, snapshot[piece * MOST_BYTES : (piece + 1) * MOST_BYTES])
+            for piece in range(len(pieces), before):
+                self.snapshot.remove(piece)
+            return len(pieces)
 
     return Processor()
