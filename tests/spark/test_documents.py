@@ -5,19 +5,21 @@ from __future__ import annotations
 import datetime
 import re
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
 
 from documents import Block, on_spark, pages, run_page
 
 pytest.importorskip("pyspark")
 
-SOURCES = ("ticks", "incoming", "sells", "buys")
-"""The folders that are there for every script."""
+SOURCES = {"ticks": None, "incoming": None, "sells": "SELL", "buys": "BUY"}
+"""The folders that are there for every script, and the only type of events in them, if there is one."""
 
 TYPES = ["SELL", "SELL", "SELL", "BUY", "A", "B"]
 BEGIN = datetime.datetime(2024, 1, 1, 10, tzinfo=datetime.timezone.utc)
@@ -57,19 +59,15 @@ def here(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterato
 
 def settle(session: Any, names: dict[str, Any]) -> int:
     """Let streams read all there is, and frames compute what they promise; how many rows were found."""
-    found = 0
     for stream in session.streams.active:
         stream.processAllAvailable()
         stream.stop()
         assert stream.exception() is None
-    for path in Path.cwd().glob("*/_spark_metadata"):
-        written = session.read.parquet(path.parent.name).count()
-        assert written, f"the stream has written nothing to {path.parent.name}"
-        found += written
-    for value in names.values():
-        if type(value).__name__ == "DataFrame" and hasattr(value, "isStreaming") and not value.isStreaming:
-            found += value.count()
-    return found
+    sinks = [path.parent.name for path in Path.cwd().glob("*/_spark_metadata")]
+    written = [session.read.parquet(name).count() for name in sinks]
+    assert any(written) or not sinks, f"streams have written nothing to {', '.join(sinks)}"
+    frames = [value for value in names.values() if hasattr(value, "isStreaming") and not value.isStreaming]
+    return sum(written) + sum(frame.count() for frame in frames)
 
 
 def remove_what_it_writes(block: Block, folder: Path) -> None:
@@ -80,14 +78,18 @@ def remove_what_it_writes(block: Block, folder: Path) -> None:
                 shutil.rmtree(folder / name, ignore_errors=True)
 
 
-@pytest.mark.parametrize("page", [page for page in pages() if on_spark(page)])
-def test_scripts(page: str, spark: Any, to_frame: Callable[[pa.Table], Any], here: Path) -> None:
+def write_sources(folder: Path) -> None:
+    """The folders that scripts read."""
     table = ticks()
-    for name in SOURCES:
-        kind = {"sells": "SELL", "buys": "BUY"}.get(name)
-        rows = table.to_pylist()
-        chosen = [{key: row[key] for key in row if key != "type"} for row in rows if row["type"] == kind]
-        to_frame(pa.Table.from_pylist(chosen) if kind else table).write.parquet(name)
+    for name, kind in SOURCES.items():
+        rows = table if kind is None else table.filter(pc.equal(table["type"], kind)).drop_columns("type")
+        (folder / name).mkdir()
+        pq.write_table(rows, folder / name / "part.parquet")
+
+
+@pytest.mark.parametrize("page", [page for page in pages() if on_spark(page)])
+def test_scripts(page: str, spark: Any, here: Path) -> None:
+    write_sources(here)
     session = spark.newSession()  # its settings are its own
     frames = {name: session.read.parquet(name) for name in SOURCES}
     given = {"spark": session, "schema": frames["ticks"].schema, "df": frames["ticks"]}
@@ -98,7 +100,8 @@ def test_scripts(page: str, spark: Any, to_frame: Callable[[pa.Table], Any], her
         return {name: value for name, value in names.items() if value is not given.get(name)}
 
     def before(block: Block) -> None:
-        settle(session, made())
+        if block.is_script:
+            settle(session, made())
         remove_what_it_writes(block, here)
 
     run_page(page, names, on_spark(page), before)
