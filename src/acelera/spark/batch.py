@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import cached_property, reduce
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -44,12 +44,13 @@ class Task:
 
     def session(self) -> Session:
         """A session of the query."""
-        return self._query().session(self.schema, self.ties, self.in_jvm)
+        return self._query.session(self.schema, self.ties, self.in_jvm)
 
     def resumed(self, snapshot: bytes) -> Session:
         """A session that goes on from a snapshot."""
-        return self._query().resume(snapshot, self.in_jvm)
+        return self._query.resume(snapshot, self.in_jvm)
 
+    @cached_property
     def _query(self) -> Query:
         from acelera.query import query
 
