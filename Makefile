@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 EXAMPLES ?= 10000
 
-.PHONY: demo test lint bench long clean
+.PHONY: demo test lint bench long docs clean
 
 demo: $(VENV)/.run
 	$(BIN)/acelera demo
@@ -29,8 +29,12 @@ bench: $(VENV)/.dev
 long: $(VENV)/.dev
 	ACELERA_EXAMPLES=$(EXAMPLES) $(BIN)/python -m pytest -n auto --dist loadgroup -m property
 
+# The documents as a site: open site/index.html.
+docs: $(VENV)/.docs
+	$(BIN)/mkdocs build --strict
+
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) site .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -41,4 +45,8 @@ $(VENV)/.run: pyproject.toml constraints.txt | $(BIN)/python
 
 $(VENV)/.dev: pyproject.toml constraints.txt | $(BIN)/python
 	$(PIP) --editable '.[dev,spark]'
+	touch $(VENV)/.run $@
+
+$(VENV)/.docs: pyproject.toml constraints.txt | $(BIN)/python
+	$(PIP) --editable '.[docs]'
 	touch $(VENV)/.run $@

@@ -29,35 +29,102 @@ class Problem:
 
 
 class AceleraError(Exception):
-    """The base of all errors that acelera raises on purpose."""
+    """The base of all errors that acelera raises on purpose.
+
+    >>> import acelera as ac
+    >>> try:
+    ...     ac.query("MATCH A ; B WITHIN 5 APPLES")
+    ... except ac.AceleraError as error:
+    ...     print(error)
+    line 1, column 22: `APPLES` is not a unit
+      MATCH A ; B WITHIN 5 APPLES
+                           ^^^^^^
+      hint: the units are events, milliseconds, seconds, minutes, hours, days
+    """
 
 
 class AceleraWarning(UserWarning):
-    """Something that is most likely not what was meant."""
+    """Something that is most likely not what was meant.
+
+    >>> import warnings
+    >>> import acelera as ac
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     ac.query("SELECT start MATCH Sell").run([{"type": "SELL"}]).num_rows
+    0
+    >>> print(caught[0].category.__name__, caught[0].message)
+    AceleraWarning no row is of type `Sell`; did you mean `SELL`?
+    """
 
 
 class UsageError(AceleraError):
-    """An argument or an option that makes no sense."""
+    """An argument or an option that makes no sense.
+
+    >>> import acelera as ac
+    >>> ac.query("MATCH A").run([{"type": "A"}], ties="drop")
+    Traceback (most recent call last):
+        ...
+    acelera.errors.UsageError: ties='drop' is not known; it is one of 'error', 'keep'
+    """
 
 
 class SnapshotError(UsageError):
-    """A snapshot that cannot be made, or one that cannot be resumed: damaged, or of another version or query."""
+    """A snapshot that cannot be made, or one that cannot be resumed: damaged, or of another version or query.
+
+    >>> import acelera as ac
+    >>> ac.query("MATCH A").resume(b"something else")
+    Traceback (most recent call last):
+        ...
+    acelera.errors.SnapshotError: these bytes are not a snapshot of acelera
+    """
 
 
 class SchemaError(AceleraError):
-    """A schema, or the shape of a table, that cannot be used."""
+    """A schema, or the shape of a table, that cannot be used.
+
+    >>> import acelera as ac
+    >>> ac.query("MATCH A").run([{"kind": "A"}])
+    Traceback (most recent call last):
+        ...
+    acelera.errors.SchemaError: there is no column `type` that tells an event's type (columns: kind). Name it with
+    type_column=…, or, if all rows are of one type, name that type with event_type=… (or FROM)
+    """
 
 
 class DataError(AceleraError):
-    """A stream whose rows break a rule, such as having no defined order."""
+    """A stream whose rows break a rule, such as having no defined order.
+
+    >>> import acelera as ac
+    >>> ac.query("MATCH A ; B").run([{"type": "A", "n": 1}, {"type": "B", "n": 1}], order_by="n")
+    Traceback (most recent call last):
+        ...
+    acelera.errors.DataError: rows 1 and 2 tie: both have n = 1, so their order is not defined. Add a column to order_by
+    that tells them apart, or pass ties='keep' to keep the order of arrival
+    """
 
 
 class AggregateError(AceleraError):
-    """An aggregate that has no right value, such as a sum too large for int64."""
+    """An aggregate that has no right value, such as a sum too large for int64.
+
+    >>> import acelera as ac
+    >>> ac.query("SELECT sum(A.v) MATCH A : A").run([{"type": "A", "v": 2**62}, {"type": "A", "v": 2**62}])
+    Traceback (most recent call last):
+        ...
+    acelera.errors.AggregateError: integer overflow: an aggregate does not fit into its type; aggregate floats instead,
+    or fewer events
+    """
 
 
 class QueryError(AceleraError):
-    """A mistake in a query, with the place where it was made."""
+    """A mistake in a query, with the place where it was made.
+
+    >>> import acelera as ac
+    >>> try:
+    ...     ac.query("MATCH A ;")
+    ... except ac.QueryError as error:
+    ...     print(error.line, error.column)
+    1 10
+    """
 
     def __init__(self, problems: Sequence[Problem], text: str = "") -> None:
         self.problems = tuple(problems)
@@ -76,11 +143,30 @@ class QueryError(AceleraError):
 
 
 class QuerySyntaxError(QueryError):
-    """A text that is not a query."""
+    """A text that is not a query.
+
+    >>> import acelera as ac
+    >>> ac.query("MATCH A ;; B")
+    Traceback (most recent call last):
+        ...
+    acelera.errors.QuerySyntaxError: line 1, column 10: unexpected `;`; expected an event type or `(`
+      MATCH A ;; B
+               ^
+    """
 
 
 class QueryCheckError(QueryError):
-    """A query that is well formed but cannot mean anything: unknown names, wrong types."""
+    """A query that is well formed but cannot mean anything: unknown names, wrong types.
+
+    >>> import acelera as ac
+    >>> ac.query("MATCH A FILTER A.v > 1").check({"type": str, "v": str})
+    Traceback (most recent call last):
+        ...
+    acelera.errors.QueryCheckError: line 1, column 16: string cannot be compared with int64
+      MATCH A FILTER A.v > 1
+                     ^^^^^^^
+      hint: numbers are written without quotes; CAST(… AS int) makes a number of a string
+    """
 
 
 def place(text: str, span: Span | None) -> tuple[int, int]:

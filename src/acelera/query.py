@@ -39,6 +39,15 @@ TIES = ("error", "keep")
 class Query:
     """A query, made by `acelera.query`.
 
+    >>> import acelera as ac
+    >>> q = ac.query("SELECT A.v, B.v MATCH A ; B+")
+    >>> q
+    <acelera.Query SELECT A.v, B.v MATCH A ; B+>
+    >>> q.variables
+    {'A': 'exactly one', 'B': 'at least one'}
+    >>> q.run([{"type": "A", "v": 1}, {"type": "B", "v": 2}]).to_pylist()
+    [{'A_v': 1, 'B_v': [2]}]
+
     Attributes
     ----------
     ast

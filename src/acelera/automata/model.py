@@ -118,6 +118,15 @@ class Move:
     and registers; the predicate and the marks see registers as they are after the assignment, and a register that is
     not assigned is forgotten. `marks` maps variables to `"event"`, the event as it was read, to a mapping of
     attributes to expressions, or to a list of these.
+
+    >>> from acelera import Acea, Move, query
+    >>> twice = Acea.of("begin", "end", [
+    ...     Move("begin", "once", when="type = 'R'", assign={"v": "a"}, marks={"x": "event"}),
+    ...     Move("once", "end", when="a = 2 * before", assign={"before": "v"}, marks={"x": "event"}),
+    ... ])
+    >>> result = query(twice).run([{"type": "R", "a": 1}, {"type": "R", "a": 2}, {"type": "R", "a": 3}])
+    >>> result.select(["start", "end"]).to_pylist()
+    [{'start': 1, 'end': 2}]
     """
 
     source: str
@@ -186,6 +195,10 @@ class Acea:
 
     `guards` are automata that run beside it over the same stream: a term `Latest(k)` is the newest start of a match
     of guard k, which may itself look at guards before it. They are what UNLESS compiles to.
+
+    >>> import acelera as ac
+    >>> ac.query("MATCH A ; B").automaton.size()
+    '3 states, 3 transitions, 0 registers'
     """
 
     states: int

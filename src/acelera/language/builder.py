@@ -164,7 +164,12 @@ def _join(operator: Literal["AND", "OR"], one: ExpressionBuilder, other: object)
 
 
 def A(name: str) -> ExpressionBuilder:  # noqa: N802  # short, since it stands in the midst of expressions
-    """An attribute of the event in hand, inside `V(x).each(…)`."""
+    """An attribute of the event in hand, inside `V(x).each(…)`.
+
+    >>> from acelera import A, V
+    >>> V("a").each((A("price") > 100) & A("name").isin("MSFT", "INTL"))
+    <condition a[price > 100 AND name IN ('MSFT', 'INTL')]>
+    """
     return ExpressionBuilder(ast.Attribute(None, _checked_name(name)))
 
 
@@ -385,6 +390,7 @@ class Events:
 
 
 E = Events()
+"""The only one there is of `Events`: `E("SELL")` is one event of type SELL, `E.any()` one of any type."""
 
 
 def _kept(item: object) -> ast.Kept:

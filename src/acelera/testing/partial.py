@@ -29,6 +29,14 @@ class Partial:
 
     `state` names the states of the automaton, with what their registers hold. Each of `waits` describes an event that
     takes it further.
+
+    >>> from acelera.testing import Tester
+    >>> t = Tester("MATCH A ; B")
+    >>> t.push("A X")
+    []
+    >>> (partial,) = t.partial()
+    >>> partial.start, partial["A"], partial.state, partial.waits
+    (1, [1], 'q1', ('B',))
     """
 
     start: int
@@ -51,7 +59,16 @@ class Partial:
 
 
 class Partials(list[Partial]):
-    """Partial matches, by start; `more` tells how many there are besides those that are listed."""
+    """Partial matches, by start; `more` tells how many there are besides those that are listed.
+
+    >>> from acelera.testing import Tester
+    >>> t = Tester("MATCH A ; B")
+    >>> t.push("A A A")
+    []
+    >>> listed = t.partial(limit=2)
+    >>> len(listed), listed.more
+    (2, 1)
+    """
 
     more: int = 0
 

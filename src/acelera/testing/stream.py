@@ -34,6 +34,13 @@ class Match:
     """A match: where it starts and ends, the positions of each variable's events, and its row of the result.
 
     `key` is the value of PARTITION BY, or a tuple of them if there are several.
+
+    >>> from acelera.testing import Tester
+    >>> (match,) = Tester("SELECT B.v MATCH A : B").push("A(v=1) B(v=2)")
+    >>> match
+    Match(start=1, end=2, A=[1], B=[2])
+    >>> match["B"], match.row
+    ([2], {'B_v': 2})
     """
 
     start: int
