@@ -24,12 +24,18 @@ def _sources() -> tuple[str]:
 SOURCES = _sources()
 
 
+AS_PYTHON = bool(numba.config.DISABLE_JIT)  # type: ignore[attr-defined]  # numba's settings have no types
+"""Whether nothing is compiled, for those who want to look into a kernel (NUMBA_DISABLE_JIT=1)."""
+
+
 def compiled(function: Function) -> Function:
     """The function as machine code; compiled when first called, unless the cache has it.
 
     numba looks only at the file of a function to see whether what is in its cache is old; a kernel also holds what it
     calls, and the constants it uses, from other files.
     """
+    if AS_PYTHON:
+        return function
     try:
         kernel = numba.njit(cache=True, nogil=True)(function)
     except RuntimeError:  # there is no place where a cache could be written
@@ -43,7 +49,7 @@ _announced: set[str] = set()
 
 def announce(kernel: Callable[..., object]) -> None:
     """Say so if a kernel is about to be compiled for the first time, and others with it; once for each."""
-    if kernel.__name__ not in _announced and not _is_cached(kernel):
+    if kernel.__name__ not in _announced and not AS_PYTHON and not _is_cached(kernel):
         print("acelera: compiling its kernels, once per installation; this takes some seconds …", file=sys.stderr)
     _announced.add(kernel.__name__)
 

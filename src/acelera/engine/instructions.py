@@ -259,7 +259,7 @@ class _Compiler:
                 raise UnsupportedError
             kind = given.pop() if given else Kind.INT
             found = find_aggregate(function)
-            if found is None or found.user_defined:
+            if found is None or found.user_defined or function not in op.AGGREGATES:
                 raise UnsupportedError(f"the aggregate function {function} is Python")
             if kind not in _FORMS:
                 raise UnsupportedError(f"values of type {kind.value}")
