@@ -98,7 +98,7 @@ def made_in(held: Variable) -> int:
 
 def entries(found: pa.Table, held: Held) -> list[list[Entry]]:
     """The events that a variable holds in each match, in the order in which the engine gives them."""
-    at = _plain(found.column(held.at))
+    at = ticks(found.column(held.at))
     columns = {name: cells(found.column(column)) for name, column in held.attributes.items()}
     listed = []
     for row, places in enumerate(at):
@@ -110,7 +110,7 @@ def entries(found: pa.Table, held: Held) -> list[list[Entry]]:
     return listed
 
 
-def _plain(column: pa.ChunkedArray) -> list[Any]:
+def ticks(column: pa.ChunkedArray) -> list[Any]:
     """Integers, or lists of them: a time is told in ticks."""
     kind = column.type
     if pa.types.is_list(kind) and pa.types.is_timestamp(kind.value_type):

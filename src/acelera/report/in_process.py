@@ -128,10 +128,8 @@ def _attributes(table: pa.Table, place: int, schema: Schema) -> dict[str, Any]:
 
 def _buckets(table: pa.Table, schema: Schema, ends: Ints) -> Buckets:
     total = table.num_rows
-    if schema.time is None:
-        ticks = np.arange(total)
-    else:
-        ticks = table.column(schema.order_by[0]).cast(pa.int64()).to_numpy()
+    order = schema.order_by[0] if schema.time is not None else None
+    ticks = np.arange(total) if order is None else table.column(order).cast(pa.int64()).to_numpy()
     if not total:
         return Buckets(0, 1, [], [])
     width = width_of(int(ticks[0]), int(ticks[-1]), schema.time)

@@ -9,6 +9,7 @@
   const data = JSON.parse(document.getElementById("data").textContent);
   const { events, matches, variables, counts, buckets } = data;
   const total = events.x.length;
+  const first = total ? events.x[0] : 0, last = total ? events.x[total - 1] : 1;
   const $ = (id) => document.getElementById(id);
   const put = (kind, attributes = {}, ...children) => {
     const made = document.createElement(kind);
@@ -54,6 +55,7 @@
     const ms = data.origin + x, at = new Date(ms);
     if (Number.isNaN(at.getTime())) return String(Math.round(ms));
     if (step >= DAY) return day(at);
+    if (ms % DAY === 0) return day(at).slice(-5);
     const clock = `${two(at.getUTCHours())}:${two(at.getUTCMinutes())}`;
     if (step >= 60000) return clock;
     if (step >= 1000) return `${clock}:${two(at.getUTCSeconds())}`;
@@ -63,6 +65,14 @@
   };
   const sameDay = data.timed && total > 0 && events.time[0].slice(0, 10) === events.time[total - 1].slice(0, 10);
   const when = (event) => data.timed ? events.time[event].slice(sameDay ? 11 : 0) : `#${events.place[event].toLocaleString("en")}`;
+  // The same for lists: no fractions of seconds if the stream is long, no year, and no day that was told before.
+  const coarse = last - first > 600000;
+  const brief = (event, after = null) => {
+    if (!data.timed) return when(event);
+    const full = coarse ? events.time[event].replace(/\.\d+/, "") : events.time[event];
+    const known = sameDay || (after !== null && events.time[after].slice(0, 10) === full.slice(0, 10));
+    return full.slice(known ? 11 : 5);
+  };
   const typeName = (event) => data.types[events.type[event]] ?? "NULL";
 
   // --- variables: a colour and a letter for each that tells events apart -------------------------------------------
@@ -124,7 +134,6 @@
   // --- the timeline: events on one canvas, the chosen match on another above it -----------------------------------
 
   const plot = $("plot"), base = $("base"), overlay = $("overlay");
-  const first = total ? events.x[0] : 0, last = total ? events.x[total - 1] : 1;
   const pad = (last - first) * 0.02 || (data.timed ? 1000 : 1);
   const whole = [first - pad, last + pad];
   const view = [...whole];
@@ -188,7 +197,7 @@
     lanes.labels.forEach((_, lane) => {
       if (lane % 2 === 0) { ctx.fillStyle = palette["--lane"]; ctx.fillRect(0, lane * laneHeight, width, laneHeight); }
     });
-    const span = view[1] - view[0], step = stepOf(span, Math.max(2, (width - gutter) / 110));
+    const span = view[1] - view[0], step = stepOf(span, Math.max(3, (width - gutter) / 90));
     const zero = data.timed ? -(data.origin % step) : 0;
     ctx.strokeStyle = palette["--line"];
     ctx.lineWidth = 1;
@@ -291,9 +300,9 @@
   };
   const show = () => {  // leave the view as it is if the match can be seen well in it
     const low = toX(events.x[matches[chosen].start]), high = toX(events.x[matches[chosen].end]);
-    const room = width - gutter, events_ = heldBy[chosen].size;
-    const seen = low >= gutter + 14 && high <= width - 14 && (high - low >= Math.min(0.25 * room, 24 * events_) || view[1] - view[0] < 1e-3);
-    if (!seen) fit();
+    const places = [...heldBy[chosen].keys()].map((event) => toX(events.x[event]));
+    const inside = low >= gutter + 14 && high <= width - 14, wide = high - low >= 0.38 * (width - gutter);
+    if (!inside || (!wide && places.some((x, index) => index && x - places[index - 1] < 24))) fit();
   };
 
   // --- choosing a match ---------------------------------------------------------------------------------------------
@@ -391,7 +400,7 @@
         svg.append(draft("rect", { class: kind, x: x + 0.75, y: top + 60 - tall, width: Math.max(1, room / bars - 1.5), height: tall, rx: Math.min(2, room / bars / 4) }));
       });
     });
-    const span = bars * buckets.width, step = stepOf(span, Math.max(2, room / 110)), zero = data.timed ? -(data.origin % step) : 0;
+    const span = bars * buckets.width, step = stepOf(span, Math.max(3, room / 90)), zero = data.timed ? -(data.origin % step) : 0;
     for (let n = Math.ceil((buckets.start - zero) / step); n * step + zero <= end; n += 1) {
       const x = chartX(n * step + zero);
       if (x > left + 16 && x < wide - 30) svg.append(draft("text", { x, y: 148, "text-anchor": "middle" }, axisText(n * step + zero, step)));
@@ -448,7 +457,7 @@
   const leftOut = matches.length < counts.matches || total < counts.events || !counts.counted;
   const shownText = `Shown here: ${part(matches.length, counts.matches, counts.counted)} matches${matches.length < counts.matches || !counts.counted ? ", the first by where they end" : ""}, and ${part(total, counts.events, true)} events${total < counts.events ? ", those of these matches and the ones around them" : ""}.`;
   $("shown").textContent = counts.events ? shownText : "There are no events.";
-  const range = data.timed && total ? (sameDay ? `${events.time[0].slice(0, 10)}, ${when(0)} to ${when(total - 1)}` : `${events.time[0]} to ${events.time[total - 1]}`) : "";
+  const range = data.timed && total ? `${events.time[0].slice(0, sameDay ? 10 : 5)}${sameDay ? ", " : ""}${brief(0)} to ${sameDay ? "" : events.time[total - 1].slice(0, 5)}${brief(total - 1)}` : "";
   $("lead").textContent = [range && `${total < counts.events ? "Shown here: " : ""}${range}${data.zoned ? " (UTC)" : ""}.`, leftOut && counts.events ? shownText : ""].filter(Boolean).join(" ") || "In the order of the rows.";
   $("counts-aside").textContent = `all ${counts.events.toLocaleString("en")} events and ${counts.counted ? "all" : "the first"} ${counts.matches.toLocaleString("en")} matches, ` +
     (data.timed ? `per ${spanText().replace(/^1 /, "")}` : `per ${buckets.width.toLocaleString("en")} position${buckets.width === 1 ? "" : "s"}`) + ", a match where it ends";
@@ -462,7 +471,7 @@
   heldBy.forEach((by, number) => {
     const match = matches[number];
     const option = put("div", { class: "option", role: "option", id: `match-${number + 1}`, "aria-selected": "false" },
-      put("span", {}, String(number + 1)), put("span", {}, match.start === match.end ? when(match.start) : `${when(match.start)} – ${when(match.end)}`), put("span", {}, many(by.size, "event")));
+      put("span", {}, String(number + 1)), put("span", {}, match.start === match.end ? brief(match.start) : `${brief(match.start)} – ${brief(match.end, match.start)}`), put("span", {}, many(by.size, "event")));
     options.push(option);
   });
   list.append(...options);
@@ -583,6 +592,8 @@
   // --- begin ----------------------------------------------------------------------------------------------------------
 
   const fromHash = () => Number(/match=(\d+)/.exec(location.hash)?.[1] ?? 0) - 1;
+  const picture = document.querySelector(".automaton svg");
+  if (picture && picture.width.baseVal.value > document.querySelector(".automaton").clientWidth) document.querySelector(".pair").classList.add("wide");
   readPalette();
   measure();
   drawCounts();

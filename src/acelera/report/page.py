@@ -57,7 +57,8 @@ def page(query: Query, found: Findings) -> str:
 def in_notebook(query: Query) -> str:
     """A query as a notebook shows it: its text and the picture of its automaton."""
     style = "margin:0 0 .8em;padding:0;background:none;font:13px/1.5 ui-monospace,SFMono-Regular,Menlo,monospace"
-    return f'<div class="acelera-query"><pre style="{style}">{highlighted(str(query))}</pre>{_picture(query.automaton)}</div>'
+    text, picture = highlighted(query.text), _picture(query.automaton)
+    return f'<div class="acelera-query"><pre style="{style}">{text}</pre>{picture}</div>'
 
 
 def _picture(automaton: Acea) -> str:
