@@ -54,7 +54,11 @@ HANDMADE = Acea.of(
 CASES: dict[str, tuple[ac.Query, Any, dict[str, int]]] = {
     "time": (ac.query("SELECT a.v, b.v MATCH A AS a ; B AS b WITHIN 30 SECONDS"), "ts", {}),
     "limits": (ac.query("SELECT a.v MATCH A AS a : B AS b"), "ts", {"matches": 3, "events": 15}),
-    "keys": (ac.query("MATCH A AS a ; (B AS b)+ AGG m[n <- count(b)] PARTITION BY k WITHIN 1 MINUTES"), "ts", {}),
+    "keys": (
+        ac.query("MATCH A AS one ; (B AS more)+ AGG made[n <- count(more)] PARTITION BY k WITHIN 1 MINUTES"),
+        "ts",
+        {},
+    ),
     "positions": (ac.query("SELECT start, x.v MATCH (A AS a : C) AS x PARTITION BY k"), ["n", "m"], {"events": 30}),
     "two columns": (ac.query("SELECT start_time MATCH A : B"), ["ts", "n"], {}),
     "mixed": (ac.query("SELECT k MATCH (A ; B AGG m[v <- sum(A.v)]) AS x PARTITION BY k WITHIN 20 SECONDS"), "ts", {}),

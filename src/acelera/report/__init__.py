@@ -23,10 +23,10 @@ def find(query: Query, table: Any, checked: Checked, options: Mapping[str, Any],
         if not isinstance(limit, int) or isinstance(limit, bool) or limit < 0:
             raise UsageError(f"{name}={limit!r} is not a number of {name} to show")
     if not is_spark(table):
-        from acelera.report import in_process
+        from acelera.report.in_process import find as find_in_process
 
-        return in_process.find(query, table, checked, {**options, "ties": ties}, limits)
-    from acelera.report import on_spark
+        return find_in_process(query, table, checked, {**options, "ties": ties}, limits)
+    from acelera.report.on_spark import find as find_on_spark
 
     if ties != "error":
         raise UsageError(
@@ -38,4 +38,4 @@ def find(query: Query, table: Any, checked: Checked, options: Mapping[str, Any],
             "a report shows a stream that has ended, and this DataFrame is a streaming one; read it as a batch "
             "(spark.read), or write its events to a table and report on that"
         )
-    return on_spark.find(query, table, checked, options, limits)
+    return find_on_spark(query, table, checked, options, limits)

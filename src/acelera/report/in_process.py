@@ -12,6 +12,7 @@ import pyarrow as pa
 from acelera.engine.frames import Frame
 from acelera.engine.keys import Keys
 from acelera.engine.order import order_columns, sorted_indices
+from acelera.engine.store import ordinary
 from acelera.errors import UsageError
 from acelera.language import ast
 from acelera.language.checker import Checked
@@ -60,10 +61,15 @@ def find(query: Query, table: pa.Table, checked: Checked, options: Mapping[str, 
 
 
 def _in_order(table: pa.Table, schema: Schema) -> tuple[pa.Table, Ints]:
-    """The rows in order, and the numbers that they had as people count them."""
+    """The rows in order, in types that Arrow can sort and pick from, and the numbers that people count them by."""
+    table = table.cast(pa.schema([pa.field(each.name, _ordinary(each.type)) for each in table.schema]))
     numbers = np.arange(1, table.num_rows + 1)
     indices = sorted_indices(order_columns(table, schema, numbers)) if schema.order_by else None
     return (table, numbers) if indices is None else (table.take(pa.array(indices)), numbers[indices])
+
+
+def _ordinary(kind: pa.DataType) -> pa.DataType:
+    return kind if pa.types.is_dictionary(kind) else ordinary(kind)
 
 
 def _first(
