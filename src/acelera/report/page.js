@@ -204,7 +204,7 @@
     ctx.textAlign = "center";
     for (let n = Math.ceil((view[0] - zero) / step); n * step + zero <= view[1]; n += 1) {
       const x = Math.round(toX(n * step + zero)) + 0.5;
-      if (x < gutter) continue;
+      if (x < gutter || (!data.timed && n * step < 1)) continue;
       ctx.beginPath(); ctx.moveTo(x, 0); ctx.lineTo(x, plotHeight); ctx.stroke();
       ctx.fillStyle = palette["--soft"];
       if (x > gutter + 20 && x < width - 24) ctx.fillText(axisText(n * step + zero, step), x, plotHeight + AXIS / 2);
@@ -250,7 +250,10 @@
       });
       ctx.stroke();
       ctx.globalAlpha = 1;
-      const crowded = shown.length > 1 && (Math.abs(shown[shown.length - 1][1] - shown[0][1]) / (shown.length - 1)) < 11;
+      const before = new Map();
+      let close = 0;  // events whose neighbour in the same lane is so near that letters could not be read
+      for (const [, x, y] of shown) { if (x - (before.get(y) ?? -99) < 11) close += 1; before.set(y, x); }
+      const crowded = close > 2 && close > shown.length / 3;
       const radius = crowded ? 5 : Math.min(11, laneHeight / 2 - 2);
       ctx.textAlign = "center";
       ctx.textBaseline = "middle";
@@ -350,7 +353,8 @@
     const body = put("tbody");
     for (const [event, held] of [...by].slice(0, MOST_ROWS)) {
       const names = put("td", { class: "badges" }, badge(held[0]), put("span", {}, variables[held[0]].name));
-      if (held.length > 1) names.append(put("span", { class: "also" }, "in " + held.slice(1).map((each) => variables[each].name).join(", ")));
+      const also = held.slice(1).filter((each) => !variables[each].implied).map((each) => variables[each].name);
+      if (also.length) names.append(put("span", { class: "also" }, `also in ${also.join(", ")}`));
       const row = put("tr", {}, names, put("td", {}, when(event)), put("td", {}, typeName(event)));
       events.columns.forEach((column, index) => row.append(cell("td", column.values[event], numeric[index] ? "number" : "other")));
       body.append(row);
@@ -454,11 +458,12 @@
   $("headline").textContent = `${found[0].toUpperCase()}${found.slice(1)} in ${many(counts.events, "event")}`;
   document.title = `${$("headline").textContent} – acelera`;
   const part = (shownCount, all, exact) => (exact && shownCount === all ? `all ${all.toLocaleString("en")}` : `${shownCount.toLocaleString("en")} of ${exact ? "" : "more than "}${all.toLocaleString("en")}`);
-  const leftOut = matches.length < counts.matches || total < counts.events || !counts.counted;
+  const leftOut = counts.events > 0 && (matches.length < counts.matches || total < counts.events || !counts.counted);
   const shownText = `Shown here: ${part(matches.length, counts.matches, counts.counted)} matches${matches.length < counts.matches || !counts.counted ? ", the first by where they end" : ""}, and ${part(total, counts.events, true)} events${total < counts.events ? ", those of these matches and the ones around them" : ""}.`;
   $("shown").textContent = counts.events ? shownText : "There are no events.";
   const range = data.timed && total ? `${events.time[0].slice(0, sameDay ? 10 : 5)}${sameDay ? ", " : ""}${brief(0)} to ${sameDay ? "" : events.time[total - 1].slice(0, 5)}${brief(total - 1)}` : "";
-  $("lead").textContent = [range && `${total < counts.events ? "Shown here: " : ""}${range}${data.zoned ? " (UTC)" : ""}.`, leftOut && counts.events ? shownText : ""].filter(Boolean).join(" ") || "In the order of the rows.";
+  const spanned = range && (leftOut ? ` These are from ${range}` : range) + (data.zoned ? " (UTC)." : ".");
+  $("lead").textContent = (leftOut ? shownText : "") + spanned || "In the order of the rows.";
   $("counts-aside").textContent = `all ${counts.events.toLocaleString("en")} events and ${counts.counted ? "all" : "the first"} ${counts.matches.toLocaleString("en")} matches, ` +
     (data.timed ? `per ${spanText().replace(/^1 /, "")}` : `per ${buckets.width.toLocaleString("en")} position${buckets.width === 1 ? "" : "s"}`) + ", a match where it ends";
   if (counts.matches && !matches.length && total) {
