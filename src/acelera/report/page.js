@@ -463,7 +463,7 @@
   $("shown").textContent = counts.events ? shownText : "There are no events.";
   const range = data.timed && total ? `${events.time[0].slice(0, sameDay ? 10 : 5)}${sameDay ? ", " : ""}${brief(0)} to ${sameDay ? "" : events.time[total - 1].slice(0, 5)}${brief(total - 1)}` : "";
   const spanned = range && (leftOut ? ` These are from ${range}` : range) + (data.zoned ? " (UTC)." : ".");
-  $("lead").textContent = (leftOut ? shownText : "") + spanned || "In the order of the rows.";
+  $("lead").textContent = (leftOut ? shownText : "") + spanned || "Events have no time here: they are shown by their position in the stream.";
   $("counts-aside").textContent = `all ${counts.events.toLocaleString("en")} events and ${counts.counted ? "all" : "the first"} ${counts.matches.toLocaleString("en")} matches, ` +
     (data.timed ? `per ${spanText().replace(/^1 /, "")}` : `per ${buckets.width.toLocaleString("en")} position${buckets.width === 1 ? "" : "s"}`) + ", a match where it ends";
   if (counts.matches && !matches.length && total) {
