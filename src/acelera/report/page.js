@@ -116,13 +116,16 @@
   // --- lanes --------------------------------------------------------------------------------------------------------
 
   const MOST_LANES = 14;
-  const lanesOf = (names) => {  // the most frequent names have lanes of their own, the others share one
+  const inMatch = new Uint8Array(total);
+  for (const by of heldBy) for (const event of by.keys()) inMatch[event] = 1;
+  const inOrder = new Intl.Collator("en", { numeric: true }).compare;
+  const lanesOf = (names) => {  // names that occur in matches, and the most frequent ones, have lanes of their own; the others share one
     const found = new Map();
-    for (const name of names) found.set(name, (found.get(name) ?? 0) + 1);
+    names.forEach((name, event) => found.set(name, (found.get(name) ?? 0) + 1 + inMatch[event] * total));
     const listed = [...found.keys()];
     const cut = listed.length > MOST_LANES;
     const own = cut ? listed.sort((a, b) => found.get(b) - found.get(a)).slice(0, MOST_LANES - 1) : listed;
-    own.sort((a, b) => (a < b ? -1 : a > b ? 1 : 0));
+    own.sort(inOrder);
     const number = new Map(own.map((name, index) => [name, index]));
     return { labels: cut ? [...own, `${listed.length - own.length} others`] : own, of: names.map((name) => number.get(name) ?? own.length) };
   };
@@ -137,8 +140,6 @@
   const pad = (last - first) * 0.02 || (data.timed ? 1000 : 1);
   const whole = [first - pad, last + pad];
   const view = [...whole];
-  const inMatch = new Uint8Array(total);
-  for (const by of heldBy) for (const event of by.keys()) inMatch[event] = 1;
   let chosen = -1, hovered = -1, width = 0, height = 0, gutter = 0, laneHeight = 34;
   const AXIS = 26;
   const colour = (name) => getComputedStyle(root).getPropertyValue(name).trim();
@@ -186,7 +187,10 @@
   };
   const measure = () => {
     width = plot.clientWidth;
-    gutter = width < 600 ? 74 : 118;
+    const ctx = base.getContext("2d");
+    ctx.font = `12.5px ${palette["--sans"]}`;
+    const longest = Math.max(0, ...lanes.labels.map((label) => ctx.measureText(String(label).slice(0, 60)).width));
+    gutter = Math.round(Math.max(74, Math.min(longest + 30, width * 0.2)));
     laneHeight = Math.max(26, Math.min(52, 210 / lanes.labels.length));
     height = Math.max(1, lanes.labels.length) * laneHeight + AXIS;
   };
@@ -509,6 +513,7 @@
       $("by-type").setAttribute("aria-pressed", String(which === byType));
       $("by-key").setAttribute("aria-pressed", String(which === byKey));
       measure();
+      drawCounts();
       redraw();
     };
     $("by-type").addEventListener("click", () => lay(byType));
@@ -598,7 +603,9 @@
 
   const fromHash = () => Number(/match=(\d+)/.exec(location.hash)?.[1] ?? 0) - 1;
   const picture = document.querySelector(".automaton svg");
-  if (picture && picture.width.baseVal.value > document.querySelector(".automaton").clientWidth) document.querySelector(".pair").classList.add("wide");
+  const frame = document.querySelector(".automaton"), natural = picture ? picture.width.baseVal.value : 0;
+  if (natural > frame.clientWidth) document.querySelector(".pair").classList.add("wide");
+  if (natural > frame.clientWidth && natural < 1.35 * frame.clientWidth) Object.assign(picture.style, { width: "100%", height: "auto" });
   readPalette();
   measure();
   drawCounts();
