@@ -115,7 +115,7 @@ def explain(file: Any) -> None:
     "-o", "--output", type=click.File("w", encoding="utf-8"), default="-", help="Where to write; standard output."
 )
 def draw(file: Any, kind: str, output: Any) -> None:
-    """Draw the automaton of the query in FILE. SVG needs Graphviz; the other two are texts.
+    """Draw the automaton of the query in FILE, as SVG or as text for Graphviz or Mermaid.
 
     \b
     Example:

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from copy import copy
+from dataclasses import replace
 from functools import cached_property
+from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
@@ -231,6 +235,57 @@ class Query:
             ) from error
         return to_table(rows, checked.result_schema)
 
+    def report(
+        self,
+        table: object,
+        path: str | PathLike[str],
+        *,
+        order_by: str | Sequence[str] | None = None,
+        type_column: str | None = "type",
+        event_type: str | None = None,
+        ties: str = "error",
+        matches: int = 1000,
+        events: int = 10_000,
+    ) -> Path:
+        """Write one HTML page that shows the query, its automaton, its matches and their events; returns its path.
+
+        The table and the options are those of `run`; a Spark DataFrame must be batch. The page needs no other file and
+        no network. It shows the first `matches` by where they end, with all their events and those nearest to them, up
+        to `events`; counts are over all events and matches, and the page says what is left out.
+
+        >>> import acelera as ac, tempfile, pathlib
+        >>> rows = [{"type": "A", "v": 1}, {"type": "B", "v": 2}, {"type": "B", "v": 3}]
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = ac.query("SELECT A.v, B.v MATCH A ; B").report(rows, pathlib.Path(folder, "report.html"))
+        ...     path.name, "</html>" in path.read_text(encoding="utf-8")
+        ('report.html', True)
+        """
+        from acelera.report import Limits, find, write
+
+        _one_of("ties", ties, TIES)
+        options = {"order_by": order_by, "type_column": type_column, "event_type": event_type}
+        if is_spark(table):
+            from acelera.spark.running import described
+
+            _, schema = described(table, lambda known: self._schema(known, order_by, type_column, event_type))
+        else:
+            table = arrow = to_arrow(table)
+            schema = self._schema(arrow.schema, order_by, type_column, event_type)
+            _warn_of_misspelt_types(self.ast.formula, arrow, schema)
+        found = find(self, table, self._check(schema), options, ties, Limits(matches, events))
+        return write(self, found, Path(path))
+
+    @property
+    def text(self) -> str:
+        """The query as it was written."""
+        return self._text
+
+    def with_select(self, items: Sequence[ast.SelectItem]) -> Query:
+        """The same query with other columns."""
+        other = copy(self)
+        other.ast = replace(self.ast, select=tuple(items))
+        return other
+
     def open(
         self,
         schema: object,
@@ -398,6 +453,11 @@ class Query:
     def __str__(self) -> str:
         return print_query(self.ast)
 
+    def _repr_html_(self) -> str:
+        from acelera.report import in_notebook
+
+        return in_notebook(self)
+
     def __repr__(self) -> str:
         return f"<acelera.Query {' '.join(str(self).split())}>"
 
@@ -426,6 +486,11 @@ class AutomatonQuery(Query):
         """The variables that the automaton marks."""
         return dict.fromkeys(self._built.variables, "any number")
 
+    @property
+    def text(self) -> str:
+        """The automaton in words, and the clauses around it."""
+        return str(self)
+
     def _check(self, schema: Schema) -> Checked:
         return check_variables(self.ast, schema, variables_of(self._built, schema))
 
@@ -439,7 +504,8 @@ class AutomatonQuery(Query):
 
     def _sendable(self) -> tuple[Any, dict[str, Any]]:
         within = None if self.ast.within is None else f"{self.ast.within.amount} {self.ast.within.unit}"
-        return self._built, {"partition_by": [key.name for key in self.ast.partition_by], "within": within}
+        options = {"partition_by": [key.name for key in self.ast.partition_by], "within": within}
+        return self._built, options if self.ast.select == (ast.Star(),) else {**options, "select": self.ast.select}
 
     def _matches(self, checked: Checked, method: str) -> semantics.Matches:
         if method == "semantics":

@@ -1,15 +1,13 @@
-"""Pictures of automata: DOT and Mermaid text always, SVG where Graphviz is installed."""
+"""Pictures of automata: DOT and Mermaid text, and SVG."""
 
 from __future__ import annotations
 
-import shutil
-import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from acelera.automata.model import Acea, Label, Mark, Transition
+from acelera.automata.svg import to_svg
 from acelera.automata.terms import UNSET, Attr, Const, Identical, Position, Reg, Sql, Term
-from acelera.errors import UsageError
 from acelera.language import ast
 from acelera.language.events import STREAM
 
@@ -68,7 +66,7 @@ def _trivial(term: Term) -> bool:
 class Drawing:
     """A picture of an automaton. In a notebook it shows itself.
 
-    `dot` and `mermaid` are its text in these two languages; `svg()` needs Graphviz.
+    `dot` and `mermaid` are its text in these two languages; `svg()` is laid out by acelera itself.
     """
 
     automaton: Acea
@@ -114,21 +112,13 @@ class Drawing:
         return "\n".join(lines)
 
     def svg(self) -> str:
-        """The picture as SVG, drawn by Graphviz."""
-        program = shutil.which("dot")
-        if program is None:
-            raise UsageError(
-                "an SVG is drawn by Graphviz, and its program `dot` is not there; install it, or take the text in .dot "
-                "or .mermaid"
-            )
-        done = subprocess.run([program, "-Tsvg"], input=self.dot, capture_output=True, text=True, check=False)
-        if done.returncode:
-            raise UsageError(f"Graphviz could not draw this: {done.stderr.strip()}")
-        return done.stdout
+        """The picture as SVG. It is laid out here, and the same everywhere; Graphviz is not needed and not used."""
+        automaton = self.automaton
+        labels = [_edges(each.transitions) for each in (automaton, *automaton.guards)]
+        return to_svg(automaton, labels, f"automaton of {automaton.size()}")
 
     def _repr_mimebundle_(self, **_: object) -> dict[str, str]:
-        bundle = {"text/plain": self.dot, "text/vnd.mermaid": self.mermaid}
-        return {**bundle, "image/svg+xml": self.svg()} if shutil.which("dot") else bundle
+        return {"text/plain": self.dot, "text/vnd.mermaid": self.mermaid, "image/svg+xml": self.svg()}
 
     def __str__(self) -> str:
         return self.dot

@@ -269,7 +269,7 @@ class Acea:
         return cls.of(initial, finals, moves)
 
     def draw(self) -> Drawing:
-        """A picture: `.dot` and `.mermaid` are texts, `.svg()` needs Graphviz; a notebook shows it."""
+        """A picture: `.dot` and `.mermaid` are texts, `.svg()` is an SVG; a notebook shows it."""
         from acelera.automata.drawing import Drawing
 
         return Drawing(self)

@@ -55,7 +55,10 @@ class Task:
         from acelera.query import query
 
         install(self.aggregates)
-        return query(self.source, **self.options)
+        options = dict(self.options)
+        select = options.pop("select", None)  # that of an automaton, which has no text to say it in
+        made = query(self.source, **options)
+        return made if select is None else made.with_select(select)
 
     @property
     def fingerprint(self) -> str:

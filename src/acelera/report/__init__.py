@@ -1,0 +1,41 @@
+"""One HTML page about a query and its matches; see `Query.report`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from acelera.errors import UsageError
+from acelera.language.checker import Checked
+from acelera.report.findings import Findings, Limits
+from acelera.report.page import in_notebook, write
+from acelera.spark.schemas import is_spark
+
+if TYPE_CHECKING:
+    from acelera.query import Query
+
+__all__ = ["Limits", "find", "in_notebook", "write"]
+
+
+def find(query: Query, table: Any, checked: Checked, options: Mapping[str, Any], ties: str, limits: Limits) -> Findings:
+    """What a page shows: of an Arrow table, or of a Spark DataFrame or a mapping of event types to such."""
+    for name, limit in (("matches", limits.matches), ("events", limits.events)):
+        if not isinstance(limit, int) or isinstance(limit, bool) or limit < 0:
+            raise UsageError(f"{name}={limit!r} is not a number of {name} to show")
+    if not is_spark(table):
+        from acelera.report.in_process import find as find_in_process
+
+        return find_in_process(query, table, checked, {**options, "ties": ties}, limits)
+    from acelera.report.on_spark import find as find_on_spark
+
+    if ties != "error":
+        raise UsageError(
+            "ties='keep' is for tables in this process: rows of a Spark DataFrame have no order of arrival"
+        )
+    frames = list(table.values()) if isinstance(table, Mapping) else [table]
+    if any(frame.isStreaming for frame in frames):
+        raise UsageError(
+            "a report shows a stream that has ended, and this DataFrame is a streaming one; read it as a batch "
+            "(spark.read), or write its events to a table and report on that"
+        )
+    return find_on_spark(query, table, checked, options, limits)

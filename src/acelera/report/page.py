@@ -1,0 +1,175 @@
+"""The page itself: what was found becomes data for the script, which stands in the same file as all else."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Mapping, Sequence
+from html import escape
+from importlib.resources import files
+from pathlib import Path
+from string import Template
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from acelera.automata.model import Acea
+from acelera.language import ast
+from acelera.language.checker import Column
+from acelera.report.buckets import NANOSECONDS
+from acelera.report.extension import ALL_MADE, NOTHING_MADE, made_in
+from acelera.report.findings import Findings, Match
+from acelera.report.highlight import highlighted
+from acelera.report.values import cells, embedded
+
+if TYPE_CHECKING:
+    from acelera.query import Query
+
+MOST_STATES = 150
+"""Larger automata are not drawn."""
+
+
+def write(query: Query, found: Findings, path: Path) -> Path:
+    """Write the page."""
+    path.write_text(page(query, found), encoding="utf-8", newline="\n")
+    return path
+
+
+def page(query: Query, found: Findings) -> str:
+    """The text of the page."""
+    folder = files("acelera.report")
+    script, style, frame = (
+        folder.joinpath(f"page.{kind}").read_text(encoding="utf-8") for kind in ("js", "css", "html")
+    )
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    return Template(frame).substitute(
+        script=script,
+        script_hash=f"sha256-{digest}",
+        style=style,
+        data=embedded(data_of(query, found)),
+        query=highlighted(query.text),
+        automaton=_picture(query.automaton),
+        size=escape(query.automaton.size()),
+        version=escape(_version()),
+    )
+
+
+def in_notebook(query: Query) -> str:
+    """A query as a notebook shows it: its text and the picture of its automaton."""
+    style = "margin:0 0 .8em;padding:0;background:none;font:13px/1.5 ui-monospace,SFMono-Regular,Menlo,monospace"
+    text, picture = highlighted(query.text), _picture(query.automaton)
+    return f'<div class="acelera-query"><pre style="{style}">{text}</pre>{picture}</div>'
+
+
+def _picture(automaton: Acea) -> str:
+    if automaton.states + sum(guard.states for guard in automaton.guards) > MOST_STATES:
+        return f"<p>An automaton of {escape(automaton.size())}: too large for a picture.</p>"
+    return automaton.draw().svg()
+
+
+def _version() -> str:
+    from acelera import __version__
+
+    return __version__
+
+
+# --- data ---------------------------------------------------------------------------------------------------------
+
+
+def data_of(query: Query, found: Findings) -> dict[str, Any]:
+    """What the script of the page works on. Events are told by their number among those that are shown."""
+    schema = found.checked.schema
+    assert schema is not None
+    number = {int(place): index for index, place in enumerate(found.places)}
+    ticks, unit = _ticks(found)
+    origin = int(ticks[0]) if len(ticks) else 0
+    types, type_numbers = _types(found)
+    columns = [
+        name for name in schema.columns if name not in (schema.type_column, schema.order_by[0] if unit else None)
+    ]
+    variables = [name for name, held in found.checked.variables.items() if held.bounds.high]
+    return {
+        "version": _version(),
+        "timed": bool(unit),
+        "zoned": schema.time is not None and schema.time.zoned,
+        "origin": _number(origin * unit, 1_000_000) if unit else 0,
+        "types": types,
+        "keys": [key.name for key in query.ast.partition_by],
+        "variables": _variables(query, found),
+        "events": {
+            "place": (found.places + 1).tolist(),
+            "x": [_number((tick - origin) * unit, 1_000_000) if unit else tick + 1 for tick in ticks],
+            "time": cells(found.rows.column(schema.order_by[0])) if unit else None,
+            "type": type_numbers,
+            "columns": [{"name": name, "values": cells(found.rows.column(name))} for name in columns],
+        },
+        "columns": [column.name for column in found.checked.columns],
+        "kinds": [_kind(column) for column in found.checked.columns],
+        "matches": [_match(match, variables, number) for match in found.matches],
+        "buckets": {
+            "start": _number((found.buckets.first - origin) * unit, 1_000_000) if unit else found.buckets.first + 1,
+            "width": _number(found.buckets.width * unit, 1_000_000) if unit else found.buckets.width,
+            "events": list(found.buckets.events),
+            "matches": list(found.buckets.matches),
+        },
+        "counts": {
+            "events": found.events_found,
+            "matches": found.matches_found,
+            "counted": found.counted,
+        },
+    }
+
+
+def _ticks(found: Findings) -> tuple[list[int], int]:
+    """Where the events stand on the axis, and how long a tick is in nanoseconds; 0 if they have no time."""
+    schema = found.checked.schema
+    assert schema is not None
+    if schema.time is None:
+        return found.places.tolist(), 0
+    ticks = found.rows.column(schema.order_by[0]).cast(pa.int64()).to_pylist()
+    return ticks, NANOSECONDS[schema.time.arrow.unit]
+
+
+def _number(value: int, divisor: int) -> int | float:
+    """A quotient, as an integer if it is one."""
+    return value // divisor if value % divisor == 0 else value / divisor
+
+
+def _types(found: Findings) -> tuple[list[str | None], list[int]]:
+    """The types that occur, by name, and that of each event."""
+    schema = found.checked.schema
+    assert schema is not None
+    if schema.type_column is None:
+        only = next(iter(schema.event_types or ()))
+        return [only], [0] * len(found.places)
+    listed = cells(found.rows.column(schema.type_column))
+    types = sorted(set(listed), key=lambda each: (each is None, each or ""))
+    numbers = {each: index for index, each in enumerate(types)}
+    return types, [numbers[each] for each in listed]
+
+
+def _variables(query: Query, found: Findings) -> list[dict[str, Any]]:
+    """The variables that can hold something; those that are only the name of an event type are `implied`."""
+    nodes = list(ast.walk(query.ast.formula))
+    implied = {node.name for node in nodes if isinstance(node, ast.EventType | ast.Next)} | {"ANY"}
+    implied -= {node.variable for node in nodes if isinstance(node, ast.As | ast.Agg)}
+    shown = []
+    for name, held in found.checked.variables.items():
+        if held.bounds.high:
+            made = {NOTHING_MADE: "none", ALL_MADE: "all"}.get(made_in(held), "some")
+            shown.append({"name": name, "holds": str(held.bounds), "made": made, "implied": name in implied})
+    return shown
+
+
+def _match(match: Match, variables: Sequence[str], number: Mapping[int, int]) -> dict[str, Any]:
+    held = [[variables.index(name), [number[place] for place in places]] for name, places in match.held.items()]
+    made = [[variables.index(each.variable), number[each.place], dict(each.values)] for each in match.made]
+    return {"row": list(match.row), "start": number[match.start], "end": number[match.end], "held": held, "made": made}
+
+
+def _kind(column: Column) -> str:
+    """How a column of the result is shown: as numbers, as events, or as texts."""
+    test, kind = pa.types, column.type
+    if isinstance(column.source, ast.SelectVariable):
+        return "events"
+    return "number" if test.is_integer(kind) or test.is_floating(kind) or test.is_decimal(kind) else "text"
