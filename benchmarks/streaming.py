@@ -74,6 +74,7 @@ def main() -> None:
     options = parser.parse_args()
     spark = session()
     spark.conf.set("spark.sql.streaming.stateStore.providerClass", ROCKS_DB)
+    spark.conf.set("spark.sql.shuffle.partitions", "2")  # each costs a commit of its state in every micro-batch
     query = ac.query(SELECTIVE.format(then=":"))
     for keys in options.keys:
         with tempfile.TemporaryDirectory() as name:

@@ -258,6 +258,12 @@ def test_an_order_is_needed(empty: Files) -> None:
         ac.query("MATCH A ; B").run(empty.frame())
 
 
+def test_more_partitions_than_buckets_are_a_waste(empty: Files, conf: Callable[[str, str], None]) -> None:
+    conf("spark.sql.shuffle.partitions", "200")
+    with pytest.warns(ac.AceleraWarning, match="shuffle.partitions is 200, but there are 16 buckets.*Set it to 16"):
+        ac.query("MATCH A ; B").run(empty.frame(), order_by="ts")
+
+
 def test_the_state_store_is_named(empty: Files) -> None:
     conf = empty.spark.conf
     before = conf.get(PROVIDER)

@@ -7,6 +7,7 @@ cannot hold every value exactly, so rows travel to and from it as Arrow bytes.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,7 +20,7 @@ from acelera.engine.kernels import FAR_PAST
 from acelera.engine.order import order_columns, sorted_indices
 from acelera.engine.plan import Plan
 from acelera.engine.session import Session, columns_read
-from acelera.errors import SnapshotError, UsageError
+from acelera.errors import AceleraWarning, SnapshotError, UsageError
 from acelera.language.checker import Checked
 from acelera.language.schema import Schema
 from acelera.spark.batch import Batches, Task, names_of, relevant, travelling
@@ -39,6 +40,7 @@ MOST_BYTES = 1 << 23
 """Of one value in the state; what is larger is kept in several."""
 
 _ROCKS_DB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+_PARTITIONS = "spark.sql.shuffle.partitions"
 _PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 
 
@@ -99,6 +101,14 @@ def check_requirements(frame: Any, schema: Schema) -> None:
     provider = frame.sparkSession.conf.get(_PROVIDER, "")
     if provider != _ROCKS_DB:
         raise UsageError(f"state needs the RocksDB store; set {_PROVIDER} to {_ROCKS_DB}")
+    partitions = int(frame.sparkSession.conf.get(_PARTITIONS, "200"))
+    if partitions > BUCKETS:
+        warnings.warn(
+            f"{_PARTITIONS} is {partitions}, but there are {BUCKETS} buckets of keys: each further partition only costs a "
+            f"commit of nothing in every micro-batch. Set it to {BUCKETS}, or to the number of cores if there are fewer",
+            AceleraWarning,
+            stacklevel=2,
+        )
     for module in ("google.protobuf", "pandas"):
         try:
             __import__(module)
