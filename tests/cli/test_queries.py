@@ -116,7 +116,7 @@ def test_demo() -> None:
 
 
 def test_the_example_of_check() -> None:
-    folder = Path(__file__).parents[1] / "examples"
+    folder = Path(__file__).parents[2] / "examples"
     result = run("check", folder / "rise.acel", "--schema", folder / "stocks.json", "--order-by", "ts")
     assert result.exit_code == 0
     assert "prices      list<item: double>" in result.output

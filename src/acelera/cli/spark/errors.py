@@ -1,0 +1,41 @@
+"""What went wrong on Spark, in a line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from acelera.errors import AceleraError, DataError
+
+_OURS = re.compile(r"acelera\.errors\.(\w+): (.+?)(?=\n\s*(?:at |\n)|\n*\Z|\n\S*Traceback)", re.DOTALL)
+_CONDITION = re.compile(r"\[([A-Z_]+(?:\.[A-Z_]+)*)\] ([^\n]+)")
+_WRAPPERS = ("STREAM_FAILED", "FAILED_READ_FILE", "TASK_WRITE_FAILED", "JOB_")
+
+
+@contextmanager
+def told_in_short() -> Iterator[None]:
+    """Exceptions of Spark become errors with one line; its interruptions, and errors of acelera, stay what they are."""
+    try:
+        yield
+    except Exception as error:
+        if not type(error).__module__.startswith(("pyspark.", "py4j.")):
+            raise
+        raise in_short(str(error)) from error
+
+
+def in_short(text: str) -> AceleraError:
+    """The error of acelera that a worker raised, from all that Spark says about it; or else the gist of that.
+
+    >>> in_short("Job aborted … Traceback …\\nacelera.errors.DataError: rows 1 and 2 tie\\n\\n\\tat org.apache.spark…")
+    DataError('rows 1 and 2 tie')
+    """
+    ours = _OURS.search(text)
+    if ours is not None:
+        return DataError(ours[2].strip())
+    conditions = [(name, told) for name, told in _CONDITION.findall(text) if not name.startswith(_WRAPPERS)]
+    if conditions:
+        name, told = conditions[-1]
+        return DataError(f"Spark: {told.split(' SQLSTATE: ')[0]} [{name}]")
+    first = next((line for line in text.splitlines() if line.strip()), "no reason given")
+    return DataError(f"Spark: {first} (--debug shows all)")

@@ -1,0 +1,110 @@
+"""The Spark that a run uses: one that is there, one that the environment names, or one of its own."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+from acelera.cli.group import LackingError
+
+OPTIONS = {
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.streaming.stateStore.providerClass": (
+        "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+    ),
+}
+"""What a run needs; a session that was there before gets its own settings back."""
+
+_AT_START = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false", "spark.log.level": "ERROR"}
+
+_OTHERWISE = "or run it without Spark: --in-process"
+
+
+@contextmanager
+def session(debug: bool) -> Iterator[Any]:
+    """A Spark session; it is stopped afterwards if it was started here."""
+    _require()
+    from pyspark.sql import SparkSession
+
+    there = SparkSession.getActiveSession()
+    if there is not None:
+        with _set(there, OPTIONS):
+            yield there
+        return
+    started = _start(debug)
+    try:
+        yield started
+    finally:
+        started.stop()
+
+
+@contextmanager
+def _set(spark: Any, options: dict[str, str]) -> Iterator[None]:
+    before = {name: spark.conf.get(name) for name in options}
+    for name, value in options.items():
+        spark.conf.set(name, value)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            spark.conf.set(name, value)
+
+
+def is_classic(spark: Any) -> bool:
+    """Whether this is a session in a JVM of its own, not one of Spark Connect."""
+    return ".connect." not in type(spark).__module__
+
+
+def _require() -> None:
+    if importlib.util.find_spec("pyspark") is None:
+        raise LackingError(f"there is no pyspark; install it with `pip install 'acelera[spark]'`, {_OTHERWISE}")
+    if "SPARK_REMOTE" in os.environ or shutil.which("java") is not None:
+        return
+    if not Path(os.environ.get("JAVA_HOME", "/nowhere"), "bin", "java").exists():
+        raise LackingError(
+            "Spark needs Java 17 or newer; none is on the PATH and JAVA_HOME names none. Install it (on Debian: "
+            f"`apt install openjdk-17-jre-headless`), {_OTHERWISE}"
+        )
+
+
+def _start(debug: bool) -> Any:
+    from pyspark.errors import PySparkException
+    from pyspark.sql import SparkSession
+
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    builder = SparkSession.builder.appName("acelera")
+    for name, value in {**OPTIONS, **(_AT_START if "SPARK_REMOTE" not in os.environ else {})}.items():
+        builder = builder.config(name, value)
+    with tempfile.TemporaryFile() as log:
+        try:
+            if debug:
+                return builder.getOrCreate()
+            with _standard_error_into(log):
+                return builder.getOrCreate()
+        except (PySparkException, RuntimeError, OSError) as error:
+            log.seek(0)
+            said = [line for line in log.read().decode("utf-8", "replace").splitlines() if line.strip()]
+            reason = next((line for line in said if "Exception" in line or "Error" in line), str(error))
+            raise LackingError(
+                f"Spark does not start: {reason.strip()}; it needs Java 17 or newer, {_OTHERWISE}"
+            ) from None
+
+
+@contextmanager
+def _standard_error_into(log: IO[bytes]) -> Iterator[None]:
+    """A JVM that starts now prints there as long as it lives, and so do its workers: failures come as exceptions."""
+    sys.stderr.flush()
+    saved = os.dup(2)
+    os.dup2(log.fileno(), 2)
+    try:
+        yield
+    finally:
+        os.dup2(saved, 2)
+        os.close(saved)
