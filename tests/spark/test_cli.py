@@ -11,6 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner, Result
 
+from console import documents, run_commands
+
 pytest.importorskip("pyspark")
 
 from acelera.cli import main
@@ -27,6 +29,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 def acelera(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
     """The command, run in a folder of its own with the Spark of the tests."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("acelera.cli.progress.EVERY", 1e9)
     return lambda *arguments: CliRunner().invoke(main, [str(each) for each in arguments])
 
 
@@ -158,7 +161,7 @@ def test_a_stream_goes_on_from_its_checkpoint(acelera: Callable[..., Result], tm
     put(tmp_path / "in" / "1.csv", lines[:5], 1)
     first = acelera(*given)
     assert first.exit_code == 0, first.stderr
-    assert first.stderr.splitlines()[0].startswith("batch 0: 4 events, ")
+    assert first.stderr.splitlines()[0] == "batch 0: 4 events, 0 matches, 0 late, no watermark yet"
     put(tmp_path / "in" / "2.csv", [*lines[:1], *lines[5:], "2024-01-02T12:00:00,BUY,ACME,1.0,1"], 2)
     put(tmp_path / "in" / "3.csv", [*lines[:2]], 3)
     second = acelera(*given)
@@ -179,11 +182,18 @@ def test_a_stream_goes_on_from_its_checkpoint(acelera: Callable[..., Result], tm
     found = [row for part in Path("out").glob("*.parquet") for row in rows(part)]
     assert sorted(found, key=repr) == rows("all.parquet")
     assert "watermark 2024-01-02T11:59:00" in second.stderr
+    put(tmp_path / "in" / "4.csv", [lines[0], "2024-01-02T12:30:00,BUY,ACME,1.0,1"], 4)
     other = acelera("run", EXAMPLES / "rise.acel", *given[2:])
+    print(other.stderr)
     assert other.exit_code == 1
-    assert other.stderr.startswith("error: the checkpoint belongs to another query")
+    assert "\nerror: the checkpoint belongs to another query" in f"\n{other.stderr}"
 
 
 def put(path: Path, lines: list[str], when: int) -> None:
     path.write_text("\n".join(lines) + "\n")
     os.utime(path, (when, when))
+
+
+@pytest.mark.parametrize("path", documents("spark"), ids=lambda path: path.name)
+def test_commands_print_what_the_document_says(acelera: Callable[..., Result], path: Path, tmp_path: Path) -> None:
+    run_commands(path, tmp_path, "spark")

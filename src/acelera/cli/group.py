@@ -46,7 +46,7 @@ class _Group(click.Group):
             context.exit(INTERRUPTED)
 
 
-_OPTION = re.compile(r"\b(order_by|type_column|event_type|partition_by)(=|: )")
+_OPTION = re.compile(r"(?<![`'\"])\b(order_by|type_column|event_type|partition_by)\b(=?)(?![`'\"])")
 
 
 def in_options(message: str) -> str:
@@ -54,8 +54,10 @@ def in_options(message: str) -> str:
 
     >>> in_options("name it with type_column=…")
     'name it with --type-column …'
+    >>> in_options("no column `order_by`; add one to order_by")
+    'no column `order_by`; add one to --order-by'
     """
-    return _OPTION.sub(lambda found: f"--{found[1].replace('_', '-')}{' ' if found[2] == '=' else ': '}", message)
+    return _OPTION.sub(lambda found: f"--{found[1].replace('_', '-')}{' ' if found[2] else ''}", message)
 
 
 @contextmanager

@@ -55,7 +55,7 @@ def _run(job: Job, spark: Any, progress: Progress) -> Outcome:
     matches = Observation()
     with _place(job.output) as place:
         written = result.observe(matches, one).write.mode("overwrite" if job.output.overwrite else "error")
-        written.format(job.output.format).option("header", "true").save(place)
+        written.format(job.output.format).options(header="true", escape='"').save(place)
     return Outcome(sum(each.get["rows"] for each in observed), matches.get["rows"])
 
 

@@ -10,7 +10,11 @@ from acelera.errors import AceleraError, DataError
 
 _OURS = re.compile(r"acelera\.errors\.(\w+): (.+?)(?=\n\s*(?:at |\n)|\n*\Z|\n\S*Traceback)", re.DOTALL)
 _CONDITION = re.compile(r"\[([A-Z_]+(?:\.[A-Z_]+)*)\] ([^\n]+)")
-_WRAPPERS = ("STREAM_FAILED", "FAILED_READ_FILE", "TASK_WRITE_FAILED", "JOB_")
+_CAUSE = re.compile(r"^(?:Caused by)?: (?:[\w$]+\.)+[\w$]+: ([^\n]+)", re.MULTILINE)
+_FILE = re.compile(r"while reading file (\S+?)\.?\s")
+_SENTENCE = re.compile(r"\.? SQLSTATE: |\.\s")
+_WRAPPERS = ("STREAM_FAILED", "FAILED_READ_FILE", "TASK_WRITE_FAILED", "JOB_", "CANNOT_READ_FILE_FOOTER")
+"""Conditions that only say that there is another one."""
 
 
 @contextmanager
@@ -34,8 +38,10 @@ def in_short(text: str) -> AceleraError:
     if ours is not None:
         return DataError(ours[2].strip())
     conditions = [(name, told) for name, told in _CONDITION.findall(text) if not name.startswith(_WRAPPERS)]
+    file = _FILE.search(text)
+    where = f" in {file[1]}" if file else ""
     if conditions:
         name, told = conditions[-1]
-        return DataError(f"Spark: {told.split(' SQLSTATE: ')[0]} [{name}]")
-    first = next((line for line in text.splitlines() if line.strip()), "no reason given")
-    return DataError(f"Spark: {first} (--debug shows all)")
+        return DataError(f"Spark: {_SENTENCE.split(told)[0]}{where} [{name}]")
+    reasons = _CAUSE.findall(text) or text.strip().splitlines()[:1] or ["no reason given"]
+    return DataError(f"Spark: {_SENTENCE.split(reasons[-1])[0]}{where}; --debug shows all")

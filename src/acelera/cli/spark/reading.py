@@ -17,7 +17,7 @@ _CASTS = {"int64": "bigint", "double": "double", "bool": "boolean", "date32[day]
 
 _OPTIONS: dict[str, dict[str, str]] = {
     "parquet": {"mergeSchema": "true"},
-    "csv": {"header": "true", "enforceSchema": "false", "mode": "FAILFAST", "multiLine": "true", "escape": '"'},
+    "csv": {"header": "true", "enforceSchema": "false", "mode": "FAILFAST", "escape": '"'},
     "json": {"mode": "FAILFAST"},
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import logging
 import os
 import shutil
 import sys
@@ -16,6 +17,7 @@ from acelera.cli.group import LackingError
 
 OPTIONS = {
     "spark.sql.session.timeZone": "UTC",
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",  # the usual INT96 does not tell that it is in UTC
     "spark.sql.streaming.stateStore.providerClass": (
         "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
     ),
@@ -34,15 +36,27 @@ def session(debug: bool) -> Iterator[Any]:
     from pyspark.sql import SparkSession
 
     there = SparkSession.getActiveSession()
-    if there is not None:
-        with _set(there, OPTIONS):
-            yield there
-        return
-    started = _start(debug)
+    with _logging(debug):
+        if there is not None:
+            with _set(there, OPTIONS):
+                yield there
+            return
+        started = _start(debug)
+        try:
+            yield started
+        finally:
+            started.stop()
+
+
+@contextmanager
+def _logging(debug: bool) -> Iterator[None]:
+    """Spark logs exceptions in Python before it raises them."""
+    before = logging.root.manager.disable
+    logging.disable(before if debug else logging.CRITICAL)
     try:
-        yield started
+        yield
     finally:
-        started.stop()
+        logging.disable(before)
 
 
 @contextmanager

@@ -21,6 +21,9 @@ from acelera.spark.schemas import arrow_schema
 MATCHES = "acelera_matches"
 """The name under which Spark tells how many matches a micro-batch gave."""
 
+_NO_WATERMARK = "1970-01-01T00:00:00.000Z"
+"""What Spark begins with."""
+
 
 @dataclass(frozen=True)
 class Watch:
@@ -119,9 +122,10 @@ class _Totals:
             late = (metrics["acelera"].late_events if "acelera" in metrics else 0) or 0
             self._events, self._late = self._events + each.numInputRows, self._late + late
             self._progress.advance(each.numInputRows, matches)
+            watermark = each.eventTime.get("watermark", _NO_WATERMARK)
             self._progress.say(
                 f"batch {each.batchId}: {count(each.numInputRows, 'event')}, {count(matches, 'match')}, {late:,} late, "
-                f"watermark {each.eventTime.get('watermark', 'none yet')}"
+                + ("no watermark yet" if watermark == _NO_WATERMARK else f"watermark {watermark}")
             )
 
     def summary(self) -> str:
