@@ -122,8 +122,27 @@ def test_the_example_of_check() -> None:
     assert "prices      list<item: double>" in result.output
 
 
-@pytest.mark.parametrize("command", ["check", "explain", "draw", "demo"])
+def test_an_svg_needs_graphviz(query: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    result = run("draw", query, "--format", "svg")
+    assert result.exit_code == 3 and "Graphviz" in result.stderr
+
+
+def test_explain_with_a_schema(query: str, tmp_path: Path) -> None:
+    described = schema(tmp_path, {"type": "string", "price": "int", "ts": "timestamp"})
+    result = run("explain", query, "--schema", described, "--order-by", "ts")
+    assert result.exit_code == 0 and "\nengine\n" in result.output
+
+
+def test_the_overview_names_commands_and_exit_codes() -> None:
+    result = run("--help")
+    assert result.exit_code == 0
+    assert all(f"  {command} " in result.output for command in main.commands)
+    assert all(f"  {code} " in result.output for code in (0, 1, 2, 3, 130))
+
+
+@pytest.mark.parametrize("command", ["run", "check", "explain", "draw", "demo"])
 def test_help_shows_an_example(command: str) -> None:
     result = run(command, "--help")
     assert result.exit_code == 0
-    assert f"acelera {command}" in result.output.split("Example:")[1]
+    assert f"acelera {command}" in result.output.split("Example")[1]

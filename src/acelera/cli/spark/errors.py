@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from acelera.errors import AceleraError, DataError
 
-_OURS = re.compile(r"acelera\.errors\.(\w+): (.+?)(?=\n\s*(?:at |\n)|\n*\Z|\n\S*Traceback)", re.DOTALL)
+_OURS = re.compile(r"acelera\.errors\.(\w+): (.+?)(?=\s+SQLSTATE: |\n\s*at |\n\s*\n|\n\S*Traceback|\s*\Z)", re.DOTALL)
 _CONDITION = re.compile(r"\[([A-Z_]+(?:\.[A-Z_]+)*)\] ([^\n]+)")
 _CAUSE = re.compile(r"^(?:Caused by)?: (?:[\w$]+\.)+[\w$]+: ([^\n]+)", re.MULTILINE)
 _FILE = re.compile(r"while reading file (\S+?)\.?\s")
@@ -38,10 +38,14 @@ def in_short(text: str) -> AceleraError:
     if ours is not None:
         return DataError(ours[2].strip())
     conditions = [(name, told) for name, told in _CONDITION.findall(text) if not name.startswith(_WRAPPERS)]
-    file = _FILE.search(text)
-    where = f" in {file[1]}" if file else ""
     if conditions:
         name, told = conditions[-1]
-        return DataError(f"Spark: {_SENTENCE.split(told)[0]}{where} [{name}]")
+        return DataError(f"Spark: {_with_file(told, text)} [{name}]")
     reasons = _CAUSE.findall(text) or text.strip().splitlines()[:1] or ["no reason given"]
-    return DataError(f"Spark: {_SENTENCE.split(reasons[-1])[0]}{where}; --debug shows all")
+    return DataError(f"Spark: {_with_file(reasons[-1], text)}; --debug shows all")
+
+
+def _with_file(told: str, text: str) -> str:
+    """The first sentence of a reason, and the file that was being read if it does not name one."""
+    sentence, file = _SENTENCE.split(told)[0], _FILE.search(text)
+    return sentence if file is None or "file:" in sentence else f"{sentence} in {file[1]}"
