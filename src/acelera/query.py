@@ -202,7 +202,7 @@ class Query:
         assert checked.schema is not None
         if method == "engine":
             return self._run_engine(arrow, checked, ties)
-        _warn_of_misspelt_types(self.ast.formula, arrow, checked.schema)
+        warn_of_misspelt_types(self.ast.formula, arrow, checked.schema)
         try:
             rows = semantics.evaluate(checked, to_rows(arrow, checked.schema), ties, self._matches(checked, method))
         except (TypeError, ValueError, ArithmeticError) as error:
@@ -323,7 +323,7 @@ class Query:
                 table, numbers = table.take(pa.array(indices)), numbers[indices]
         result = in_order(list(session.pages(table, numbers)), session.schema)
         if session.types_not_seen():
-            _warn_of_misspelt_types(self.ast.formula, whole, checked.schema)
+            warn_of_misspelt_types(self.ast.formula, whole, checked.schema)
         return result
 
     def _run_spark(
@@ -496,7 +496,7 @@ def _uses_own_aggregates(tree: ast.Query) -> bool:
     return any(function is not None and function.user_defined for function in functions)
 
 
-def _warn_of_misspelt_types(formula: ast.Formula, table: pa.Table, schema: Schema) -> None:
+def warn_of_misspelt_types(formula: ast.Formula, table: pa.Table, schema: Schema) -> None:
     """A type that no row has, but that is near to one that rows have, is most likely a slip."""
     if schema.type_column is None:
         return

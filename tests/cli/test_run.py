@@ -207,6 +207,12 @@ def test_no_matches_are_no_error(run: Run) -> None:
     assert pq.read_table("x.parquet").column_names == ["start"]
 
 
+def test_types_that_are_nearly_those_of_rows_are_told(run: Run) -> None:
+    result = run("ticks.csv", "--order-by", "ts", query="-", input="MATCH SEL")
+    assert result.exit_code == 0
+    assert "warning: no row is of type `SEL`; did you mean `SELL`?\n" in result.stderr
+
+
 def test_the_first_matches_are_shown(run: Run) -> None:
     shown = run("ticks.csv", "--order-by", "ts")
     assert shown.exit_code == 0

@@ -13,7 +13,7 @@ from acelera.cli.tables import console, table_of
 from acelera.query import Query, query
 
 
-@main.command()
+@main.command(short_help="See it find things in a small table.")
 def demo() -> None:
     """Run three queries over a small table of stock ticks that comes with the package.
 

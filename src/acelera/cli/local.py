@@ -16,6 +16,7 @@ from acelera.cli.progress import Progress
 from acelera.cli.sources import Source, sources_of
 from acelera.engine.order import compare_adjacent, order_columns, sorted_indices
 from acelera.language.schema import Schema, schema_of
+from acelera.query import warn_of_misspelt_types
 from acelera.tables import plain_values
 
 
@@ -34,6 +35,7 @@ def run_here(job: Job, progress: Progress) -> Outcome:
     stream = schema_of(described, type_column=job.type_column, event_type=job.event_type, stream=job.query.ast.stream)
     reading = _Reading(sources, stream.ordered_by(job.order_by), progress)
     shown: list[pa.RecordBatch] = []
+    types: set[str | None] = set()
     with ExitStack() as stack:
         write = shown.append if job.output is None else stack.enter_context(writer(job.output, session.schema))
         for rows, numbers in reading.batches():
@@ -43,7 +45,11 @@ def run_here(job: Job, progress: Progress) -> Outcome:
                 if job.output is None and session.matches > job.limit:
                     rows_shown = pa.Table.from_batches(shown).slice(0, job.limit).to_pylist()
                     return Outcome(None, job.limit, rows_shown, more=True)
+            if stream.type_column is not None:
+                types.update(rows.column(stream.type_column).unique().to_pylist())
             progress.advance(rows.num_rows, session.matches - before)
+    if stream.type_column is not None and session.types_not_seen():
+        warn_of_misspelt_types(job.query.ast.formula, pa.table({stream.type_column: list(types)}), stream)
     rows_found = None if job.output is not None else pa.Table.from_batches(shown, session.schema).to_pylist()
     return Outcome(session.events, session.matches, rows_found)
 

@@ -108,8 +108,8 @@ class _Live(Progress):
 
     def _drawn(self) -> RenderableType:
         grid = Table.grid(padding=(0, 1))
-        bar = [ProgressBar(self.total, self.done, width=24)] if self.total else []
-        grid.add_row(self._spinner, *bar, Text(self.line))
+        bar = [ProgressBar(self.total, self.done, width=16)] if self.total else []
+        grid.add_row(self._spinner, *bar, Text(self.line, no_wrap=True, overflow="ellipsis"))
         return grid
 
 

@@ -30,7 +30,7 @@ TYPE_COLUMN = click.option(
 EVENT_TYPE = click.option("--event-type", help="The type of all events, if there is no type column.")
 
 
-@main.command()
+@main.command(short_help="Check a query, against a schema if one is given.")
 @QUERY
 @SCHEMA
 @ORDER_BY
@@ -65,7 +65,7 @@ def _echo_pairs(title: str, pairs: Mapping[str, str]) -> None:
         click.echo(f"  {name:<{width}}  {value}")
 
 
-@main.command()
+@main.command(short_help="Say what a query does, and how it runs.")
 @QUERY
 @SCHEMA
 @ORDER_BY
@@ -90,7 +90,7 @@ def explain(
     )
 
 
-@main.command()
+@main.command(short_help="Draw the automaton of a query.")
 @QUERY
 @click.option("--format", "kind", type=click.Choice(["dot", "mermaid", "svg"]), default="dot", show_default=True)
 @click.option(

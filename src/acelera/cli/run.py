@@ -19,7 +19,7 @@ from acelera.cli.tables import console, table_of
 _DELAY = r"\d+ (millisecond|second|minute|hour|day|week)s?"
 
 
-@main.command()
+@main.command(short_help="Find the matches of a query in files, on Spark or in process.")
 @QUERY
 @click.argument("arguments", metavar="INPUT...", nargs=-1, required=True)
 @ORDER_BY
@@ -63,7 +63,13 @@ def run(context: click.Context, /, **given: Any) -> None:
       acelera run q.acel SELL=sells.csv BUY=buys.csv --order-by ts -o matches.json
       acelera run q.acel incoming --stream --order-by ts --checkpoint state -o matches
 
-    Exit codes: see acelera --help.
+    \b
+    Exit codes:
+      0    all is well, even if nothing matched; also a stream that is ended by Ctrl-C
+      1    the query, a schema or data are wrong
+      2    the command line is wrong
+      3    Java or pyspark is not there
+      130  interrupted
     """
     context.obj["debug"] = given["debug"]
     _check_options(given)

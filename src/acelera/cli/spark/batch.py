@@ -85,7 +85,7 @@ def watched(spark: Any, progress: Progress, work: Callable[[], Result]) -> Resul
         except BaseException as error:
             failures.append(error)
 
-    thread = InheritableThread(target=working, daemon=True)
+    thread = InheritableThread(target=working, session=spark, daemon=True)
     thread.start()
     try:
         while thread.is_alive():

@@ -23,7 +23,7 @@ def told_in_short() -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        if not type(error).__module__.startswith(("pyspark.", "py4j.")):
+        if not type(error).__module__.startswith(("pyspark.", "py4j.", "grpc.")):
             raise
         raise in_short(str(error)) from error
 

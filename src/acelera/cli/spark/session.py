@@ -104,11 +104,17 @@ def _start(debug: bool) -> Any:
                 return builder.getOrCreate()
         except (PySparkException, RuntimeError, OSError) as error:
             log.seek(0)
-            said = [line for line in log.read().decode("utf-8", "replace").splitlines() if line.strip()]
-            reason = next((line for line in said if "Exception" in line or "Error" in line), str(error))
-            raise LackingError(
-                f"Spark does not start: {reason.strip()}; it needs Java 17 or newer, {_OTHERWISE}"
-            ) from None
+            raise _does_not_start(log.read().decode("utf-8", "replace"), error) from None
+
+
+def _does_not_start(log: str, error: Exception) -> LackingError:
+    """The reason, out of what was printed by what did not start."""
+    remote = os.environ.get("SPARK_REMOTE")
+    if remote is not None:
+        return LackingError(f"the Spark that SPARK_REMOTE names, {remote}, does not answer: {error}")
+    lines = [line.strip() for line in log.splitlines() if line.strip()]
+    telling = [line for line in lines if "Exception" in line or "Error" in line] or lines[-1:] or [str(error)]
+    return LackingError(f"Spark does not start: {telling[0].rstrip('.')}. It needs Java 17 or newer; {_OTHERWISE}")
 
 
 @contextmanager
