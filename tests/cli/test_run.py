@@ -369,6 +369,9 @@ def test_without_java(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     result = CliRunner().invoke(main, ["run", "q.acel", "ticks.csv", "--order-by", "ts"])
     assert result.exit_code == 3
     assert "Java 17" in result.stderr and "--in-process" in result.stderr
+    monkeypatch.setenv("JAVA_HOME", "/nowhere")
+    result = CliRunner().invoke(main, ["run", "q.acel", "ticks.csv", "--order-by", "ts"])
+    assert result.exit_code == 3 and "JAVA_HOME is /nowhere" in result.stderr
 
 
 def test_on_spark_the_order_is_asked_for(run: Run) -> None:

@@ -102,7 +102,7 @@ def test_columns_of_text_have_the_types_and_values_that_they_have_in_process(spa
         for number, row in enumerate(lines[1:])
     ]
     (tmp_path / "t.json").write_text("".join(json.dumps(row) + "\n" for row in json_rows))
-    with sessions._set(spark, sessions.OPTIONS):
+    with sessions.with_options(spark, sessions.OPTIONS):
         for name in ("t.csv", "t.json"):
             inputs = find_inputs([str(tmp_path / name)], None)
             frame = frames_of(spark, inputs)[None]

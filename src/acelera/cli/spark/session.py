@@ -38,7 +38,7 @@ def session(debug: bool) -> Iterator[Any]:
     there = SparkSession.getActiveSession()
     with _logging(debug):
         if there is not None:
-            with _set(there, OPTIONS):
+            with with_options(there, OPTIONS):
                 yield there
             return
         started = _start(debug)
@@ -60,7 +60,8 @@ def _logging(debug: bool) -> Iterator[None]:
 
 
 @contextmanager
-def _set(spark: Any, options: dict[str, str]) -> Iterator[None]:
+def with_options(spark: Any, options: dict[str, str]) -> Iterator[None]:
+    """Set options of a session for a while."""
     before = {name: spark.conf.get(name) for name in options}
     for name, value in options.items():
         spark.conf.set(name, value)
@@ -79,11 +80,12 @@ def is_classic(spark: Any) -> bool:
 def _require() -> None:
     if importlib.util.find_spec("pyspark") is None:
         raise LackingError(f"there is no pyspark; install it with `pip install 'acelera[spark]'`, {_OTHERWISE}")
-    if "SPARK_REMOTE" in os.environ or shutil.which("java") is not None:
-        return
-    if not Path(os.environ.get("JAVA_HOME", "/nowhere"), "bin", "java").exists():
+    home = os.environ.get("JAVA_HOME")
+    found = Path(home, "bin", "java").exists() if home else shutil.which("java") is not None
+    if not found and "SPARK_REMOTE" not in os.environ:
+        where = f"JAVA_HOME is {home}, where there is none" if home else "none is on the PATH"
         raise LackingError(
-            "Spark needs Java 17 or newer; none is on the PATH and JAVA_HOME names none. Install it (on Debian: "
+            f"Spark needs Java 17 or newer, and {where}. Install it (on Debian: "
             f"`apt install openjdk-17-jre-headless`), {_OTHERWISE}"
         )
 
@@ -113,7 +115,7 @@ def _does_not_start(log: str, error: Exception) -> LackingError:
     if remote is not None:
         return LackingError(f"the Spark that SPARK_REMOTE names, {remote}, does not answer: {error}")
     lines = [line.strip() for line in log.splitlines() if line.strip()]
-    telling = [line for line in lines if "Exception" in line or "Error" in line] or lines[-1:] or [str(error)]
+    telling = [line for line in lines if "Exception" in line or "Error" in line] or lines[:1] or [str(error)]
     return LackingError(f"Spark does not start: {telling[0].rstrip('.')}. It needs Java 17 or newer; {_OTHERWISE}")
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,9 +16,10 @@ from acelera.cli.job import Job
 from acelera.cli.progress import Progress, count
 from acelera.cli.spark.errors import told_in_short
 from acelera.cli.spark.reading import layout_of, uri
-from acelera.cli.spark.session import session
+from acelera.cli.spark.session import session, with_options
 from acelera.errors import UsageError
 from acelera.spark.schemas import arrow_schema
+from acelera.spark.streaming import BUCKETS
 
 MATCHES = "acelera_matches"
 """The name under which Spark tells how many matches a micro-batch gave."""
@@ -63,7 +66,7 @@ def check_watch(job: Job, watch: Watch) -> None:
 def run_stream(job: Job, watch: Watch, progress: Progress, debug: bool) -> str:
     """Watch a folder until all is read or the user ends it; the summary of what happened."""
     progress.begin("starting Spark")
-    with session(debug) as spark, told_in_short():
+    with session(debug) as spark, _few_parts(spark), told_in_short():
         running = _start(job, watch, spark, progress)
         totals = _Totals(progress)
         progress.begin("watching")
@@ -75,6 +78,14 @@ def run_stream(job: Job, watch: Watch, progress: Progress, debug: bool) -> str:
             running.stop()
         totals.read(running)
         return totals.summary()
+
+
+@contextmanager
+def _few_parts(spark: Any) -> Iterator[None]:
+    """State has no more parts than there are buckets, so the 200 that Spark makes if nothing is said only take time."""
+    name = "spark.sql.shuffle.partitions"
+    with with_options(spark, {name: str(BUCKETS)} if spark.conf.get(name) == "200" else {}):
+        yield
 
 
 def _start(job: Job, watch: Watch, spark: Any, progress: Progress) -> Any:
@@ -117,9 +128,9 @@ class _Totals:
             if each.batchId in self._seen or "addBatch" not in each.durationMs:
                 continue
             self._seen.add(each.batchId)
-            metrics = each.observedMetrics
-            matches = metrics[MATCHES].rows if MATCHES in metrics else 0
-            late = (metrics["acelera"].late_events if "acelera" in metrics else 0) or 0
+            # Spark Connect leaves out what is nothing.
+            matches = getattr(each.observedMetrics.get(MATCHES), "rows", 0) or 0
+            late = getattr(each.observedMetrics.get("acelera"), "late_events", 0) or 0
             self._events, self._late = self._events + each.numInputRows, self._late + late
             self._progress.advance(each.numInputRows, matches)
             watermark = each.eventTime.get("watermark", _NO_WATERMARK)
