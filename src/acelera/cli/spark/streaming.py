@@ -121,6 +121,7 @@ class _Totals:
     def __init__(self, progress: Progress) -> None:
         self._progress, self._seen = progress, set[int]()
         self._events = self._late = 0
+        self._counted = True
 
     def read(self, running: Any) -> None:
         """Look for micro-batches that are done."""
@@ -128,19 +129,25 @@ class _Totals:
             if each.batchId in self._seen or "addBatch" not in each.durationMs:
                 continue
             self._seen.add(each.batchId)
-            # Spark Connect leaves out what is nothing.
-            matches = getattr(each.observedMetrics.get(MATCHES), "rows", 0) or 0
-            late = getattr(each.observedMetrics.get("acelera"), "late_events", 0) or 0
-            self._events, self._late = self._events + each.numInputRows, self._late + late
-            self._progress.advance(each.numInputRows, matches)
+            found = ""
+            metrics = each.observedMetrics
+            self._counted &= hasattr(metrics.get(MATCHES), "rows")  # Spark Connect may keep the numbers to itself
+            if self._counted:
+                matches, late = metrics[MATCHES].rows, getattr(metrics.get("acelera"), "late_events", 0) or 0
+                self._late += late
+                self._progress.matches += matches
+                found = f"{count(matches, 'match')}, {late:,} late, "
+            self._events += each.numInputRows
+            self._progress.advance(each.numInputRows)
             watermark = each.eventTime.get("watermark", _NO_WATERMARK)
-            self._progress.say(
-                f"batch {each.batchId}: {count(each.numInputRows, 'event')}, {count(matches, 'match')}, {late:,} late, "
-                + ("no watermark yet" if watermark == _NO_WATERMARK else f"watermark {watermark}")
-            )
+            reached = "no watermark yet" if watermark == _NO_WATERMARK else f"watermark {watermark}"
+            self._progress.say(f"batch {each.batchId}: {count(each.numInputRows, 'event')}, {found}{reached}")
 
     def summary(self) -> str:
-        """One line."""
-        late = f"{count(self._late, 'late event')}, " if self._late else ""
-        found = count(self._progress.matches, "match")
-        return f"{count(self._events, 'event')}, {found}, {late}{self._progress.elapsed:.1f} s"
+        """One line; without matches and late events if they were not counted."""
+        parts = [count(self._events, "event")]
+        if self._counted:
+            parts.append(count(self._progress.matches, "match"))
+        if self._counted and self._late:
+            parts.append(count(self._late, "late event"))
+        return ", ".join([*parts, f"{self._progress.elapsed:.1f} s"])
