@@ -62,6 +62,20 @@ def test_a_run_without_output_shows_matches(acelera: Callable[..., Result]) -> N
     assert "the first 1 match, " in few.stderr and "8 events" not in few.stderr
 
 
+def test_events_are_counted_once_when_the_stream_is_cut_into_slices(acelera: Callable[..., Result]) -> None:
+    """Such a run looks at the input twice, and rows near the ends of slices are read in two of them."""
+    Path("q.acel").write_text("SELECT start_time, SELL.price MATCH SELL ; BUY WITHIN 1 MINUTE")
+    result = acelera("run", "q.acel", EXAMPLES / "ticks.csv", "--order-by", "ts", "-o", "there.parquet")
+    assert (
+        acelera(
+            "run", "q.acel", EXAMPLES / "ticks.csv", "--order-by", "ts", "--in-process", "-o", "here.parquet"
+        ).exit_code
+        == 0
+    )
+    assert rows("there.parquet") == rows("here.parquet")
+    assert result.stderr.startswith(f"8 events, {len(rows('here.parquet'))} matches, ")
+
+
 def test_an_input_for_each_event_type(acelera: Callable[..., Result], tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text('{"ts":"2024-01-02T09:00:00Z","v":1}\n{"ts":"2024-01-02T09:00:02Z","v":2}\n')
     (tmp_path / "b.json").write_text('{"ts":"2024-01-02T09:00:01Z","w":"x"}\n')
