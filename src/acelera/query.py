@@ -30,7 +30,7 @@ from acelera.language.parser import parse_query
 from acelera.language.printer import print_query
 from acelera.language.schema import Schema, schema_of
 from acelera.spark.schemas import is_spark
-from acelera.tables import in_batches, to_arrow, to_rows, to_table
+from acelera.tables import described_by, in_batches, to_arrow, to_rows, to_table
 
 if TYPE_CHECKING:
     from acelera.engine.plan import Plan
@@ -161,7 +161,8 @@ class Query:
         """Check the query against a schema, and return the schema of its result.
 
         The schema is a mapping of columns to types (shared by all event types), a mapping of event types to such
-        mappings, a pyarrow schema or a Spark schema. Raises a QueryCheckError that lists every mistake.
+        mappings, a pyarrow schema, a Spark schema, or a table that has one. Raises a QueryCheckError that lists every
+        mistake.
 
         >>> import acelera as ac
         >>> q = ac.query("SELECT a.price, max(b.price) AS hi MATCH SELL AS a ; (SELL AS b)+")
@@ -223,7 +224,7 @@ class Query:
         assert checked.schema is not None
         if method == "engine":
             return self._run_engine(arrow, checked, ties)
-        _warn_of_misspelt_types(self.ast.formula, arrow, checked.schema)
+        warn_of_misspelt_types(self.ast.formula, arrow, checked.schema)
         try:
             rows = semantics.evaluate(checked, to_rows(arrow, checked.schema), ties, self._matches(checked, method))
         except (TypeError, ValueError, ArithmeticError) as error:
@@ -271,7 +272,7 @@ class Query:
         else:
             table = arrow = to_arrow(table)
             schema = self._schema(arrow.schema, order_by, type_column, event_type)
-            _warn_of_misspelt_types(self.ast.formula, arrow, schema)
+            warn_of_misspelt_types(self.ast.formula, arrow, schema)
         found = find(self, table, self._check(schema), options, ties, Limits(matches, events))
         return write(self, found, Path(path))
 
@@ -395,7 +396,7 @@ class Query:
                 table, numbers = table.take(pa.array(indices)), numbers[indices]
         result = in_order(list(session.pages(table, numbers)), session.schema)
         if session.types_not_seen():
-            _warn_of_misspelt_types(self.ast.formula, whole, checked.schema)
+            warn_of_misspelt_types(self.ast.formula, whole, checked.schema)
         return result
 
     def _run_spark(
@@ -442,6 +443,7 @@ class Query:
         event_type: str | None,
     ) -> Schema:
         """The schema of the stream; FROM names the type of a table that has no type column."""
+        described = described_by(described)
         schema = schema_of(described, type_column=type_column, event_type=event_type, stream=self.ast.stream)
         listed = [order_by] if isinstance(order_by, str) else order_by
         if listed is not None and not (
@@ -580,7 +582,7 @@ def _uses_own_aggregates(tree: ast.Query) -> bool:
     return any(function is not None and function.user_defined for function in functions)
 
 
-def _warn_of_misspelt_types(formula: ast.Formula, table: pa.Table, schema: Schema) -> None:
+def warn_of_misspelt_types(formula: ast.Formula, table: pa.Table, schema: Schema) -> None:
     """A type that no row has, but that is near to one that rows have, is most likely a slip."""
     if schema.type_column is None:
         return

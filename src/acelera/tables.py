@@ -75,6 +75,15 @@ def in_batches(source: object) -> tuple[pa.Schema, Iterator[object]]:
     return table.schema, iter([table])
 
 
+def described_by(source: object) -> object:
+    """The schema of a table, reader or dataset; anything else is taken to describe a schema itself."""
+    if isinstance(source, pa.Table | pa.RecordBatch | pa.RecordBatchReader) or _is_dataset(source):
+        return source.schema  # type: ignore[attr-defined]  # datasets are told by their module
+    if isinstance(source, list) or hasattr(source, "__arrow_c_stream__"):
+        return to_arrow(source).schema
+    return source
+
+
 def _without_index(table: pa.Table) -> pa.Table:
     """pandas brings its index along as a column; it is not an attribute."""
     return table.drop_columns([name for name in table.column_names if name.startswith("__index_level_")])

@@ -16,7 +16,7 @@ def ticks(count: int = 100_000, seed: int = 7) -> pa.Table:
     """So many sales and purchases of eight stocks, in order of time.
 
     >>> ticks(3).select(["type", "name", "price", "volume"]).to_pylist()[0]
-    {'type': 'BUY', 'name': 'ACME', 'price': 91.86, 'volume': 400}
+    {'type': 'SELL', 'name': 'MSFT', 'price': 273.27, 'volume': 400}
     """
     rng = np.random.default_rng(seed)
     names = rng.choice(len(NAMES), count, p=np.array([5, 3, 2, 3, 4, 4, 2, 3]) / 26)

@@ -104,8 +104,8 @@ def check_requirements(frame: Any, schema: Schema) -> None:
     partitions = int(frame.sparkSession.conf.get(_PARTITIONS, "200"))
     if partitions > BUCKETS:
         warnings.warn(
-            f"{_PARTITIONS} is {partitions}, but there are {BUCKETS} buckets of keys: each further partition only costs a "
-            f"commit of nothing in every micro-batch. Set it to {BUCKETS}, or to the number of cores if there are fewer",
+            f"{_PARTITIONS} is {partitions}, but there are {BUCKETS} buckets of keys: every other partition only costs "
+            f"time in each micro-batch. Set it to {BUCKETS}, or to the number of cores if there are fewer",
             AceleraWarning,
             stacklevel=2,
         )

@@ -1,6 +1,7 @@
 """The command line."""
 
 import json
+import re
 from pathlib import Path
 
 import pyarrow as pa
@@ -105,25 +106,38 @@ def test_explain_and_draw(query: str, tmp_path: Path) -> None:
     assert run("draw", "-", stdin="MATCH A ;").exit_code == 1
 
 
-def test_demo() -> None:
-    result = run("demo")
+def test_demo(tmp_path: Path) -> None:
+    result = run("demo", "--in-process", "-o", tmp_path / "demo")
     assert result.exit_code == 0
-    assert [line for line in result.output.splitlines() if "matches" in line] == [
-        "9 matches:",
-        "7 matches:",
-        "8 matches:",
-    ]
+    found = [line.split(",")[0] for line in result.output.splitlines() if re.match("[0-9]+ matches", line)]
+    assert found == ["36 matches", "830 matches", "126 matches"]
+    pages = sorted((tmp_path / "demo").glob("*.html"))
+    assert [page.stem for page in pages] == ["1-sequence", "2-rise", "3-no-buyer"]
+    assert all(page.resolve().as_uri() in result.output for page in pages)
 
 
 def test_the_example_of_check() -> None:
-    folder = Path(__file__).parents[1] / "examples"
+    folder = Path(__file__).parents[2] / "examples"
     result = run("check", folder / "rise.acel", "--schema", folder / "stocks.json", "--order-by", "ts")
     assert result.exit_code == 0
     assert "prices      list<item: double>" in result.output
 
 
-@pytest.mark.parametrize("command", ["check", "explain", "draw", "demo"])
+def test_explain_with_a_schema(query: str, tmp_path: Path) -> None:
+    described = schema(tmp_path, {"type": "string", "price": "int", "ts": "timestamp"})
+    result = run("explain", query, "--schema", described, "--order-by", "ts")
+    assert result.exit_code == 0 and "\nengine\n" in result.output
+
+
+def test_the_overview_names_commands_and_exit_codes() -> None:
+    result = run("--help")
+    assert result.exit_code == 0
+    assert all(f"  {command} " in result.output for command in main.commands)
+    assert all(f"  {code} " in result.output for code in (0, 1, 2, 3, 130))
+
+
+@pytest.mark.parametrize("command", ["run", "check", "explain", "draw", "demo"])
 def test_help_shows_an_example(command: str) -> None:
     result = run(command, "--help")
     assert result.exit_code == 0
-    assert f"acelera {command}" in result.output.split("Example:")[1]
+    assert f"acelera {command}" in result.output.split("Example")[1]

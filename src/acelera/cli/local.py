@@ -1,0 +1,150 @@
+"""`acelera run --in-process`: files are read here, piece by piece if they are in order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from acelera.cli.job import Job, Outcome
+from acelera.cli.outputs import refuse_unfit, writer
+from acelera.cli.progress import Progress
+from acelera.cli.sources import Source, sources_of
+from acelera.engine.order import compare_adjacent, order_columns, sorted_indices
+from acelera.language.schema import Schema, schema_of
+from acelera.query import warn_of_misspelt_types
+from acelera.tables import plain_values
+
+
+def explain_here(job: Job) -> str:
+    """What the query does with the columns of these files."""
+    return job.query.explain(_described(_sources(job, Progress())), **job.options)
+
+
+def run_here(job: Job, progress: Progress) -> Outcome:
+    """Find the matches in files, and write them or give the first of them."""
+    sources = _sources(job, progress)
+    described = _described(sources)
+    session = job.query.open(described, **job.options)
+    if job.output is not None:
+        refuse_unfit(job.output, session.schema)
+    stream = schema_of(described, type_column=job.type_column, event_type=job.event_type, stream=job.query.ast.stream)
+    reading = _Reading(sources, stream.ordered_by(job.order_by), progress)
+    shown: list[pa.RecordBatch] = []
+    types: set[str | None] = set()
+    with ExitStack() as stack:
+        write = shown.append if job.output is None else stack.enter_context(writer(job.output, session.schema))
+        for rows, numbers in reading.batches():
+            before = session.matches
+            for page in session.pages(rows, numbers):
+                write(page.rows)
+                if job.output is None and session.matches > job.limit:
+                    rows_shown = pa.Table.from_batches(shown).slice(0, job.limit).to_pylist()
+                    return Outcome(None, job.limit, rows_shown, more=True)
+            if stream.type_column is not None:
+                types.update(rows.column(stream.type_column).unique().to_pylist())
+            progress.advance(rows.num_rows, session.matches - before)
+    if stream.type_column is not None and session.types_not_seen():
+        warn_of_misspelt_types(job.query.ast.formula, pa.table({stream.type_column: list(types)}), stream)
+    rows_found = None if job.output is not None else pa.Table.from_batches(shown, session.schema).to_pylist()
+    return Outcome(session.events, session.matches, rows_found)
+
+
+def _sources(job: Job, progress: Progress) -> list[Source]:
+    if job.inputs.format != "parquet":
+        progress.begin("looking at types")
+    return sources_of(job.inputs, progress.advance)
+
+
+def _described(sources: Sequence[Source]) -> object:
+    """The schema of one stream, or that of each event type."""
+    if sources[0].event_type is None:
+        return sources[0].schema
+    return {each.event_type: {field.name: field.type for field in each.schema} for each in sources}
+
+
+class _Reading:
+    """The rows of all sources as one stream in order."""
+
+    def __init__(self, sources: Sequence[Source], schema: Schema, progress: Progress) -> None:
+        self._sources = [each for each in sources if each.rows]
+        self._schema, self._progress = schema, progress
+        self._rows = sum(each.rows for each in sources)
+
+    def batches(self) -> Iterator[tuple[pa.Table, Any]]:
+        """Some rows at a time; if files are not in order one after the other, all are sorted, and come with numbers."""
+        in_order = self._in_order()
+        self._progress.begin("reading", self._rows)
+        if in_order is not None:
+            for source in in_order:
+                for batch in source.batches():
+                    yield self._whole(source, batch), None
+            return
+        table = pa.concat_tables([self._whole(source, batch) for source in self._sources for batch in source.batches()])
+        numbers = np.arange(1, table.num_rows + 1)
+        indices = sorted_indices(order_columns(table, self._schema, numbers))
+        if indices is not None:
+            table, numbers = table.take(pa.array(indices)), numbers[indices]
+        for at in range(0, table.num_rows, 1 << 17):
+            yield table.slice(at, 1 << 17), numbers[at : at + (1 << 17)]
+
+    def _in_order(self) -> list[Source] | None:
+        """The sources in the order of their rows; None if rows must be sorted."""
+        names = list(self._schema.order_by)
+        if not names:
+            return self._sources
+        self._progress.begin("looking at the order", self._rows)
+        spans = []
+        for source in self._sources:
+            span = self._span(source, names)
+            if span is None:
+                return None
+            spans.append((*span, source))
+        spans.sort(key=lambda each: each[:2])
+        if any(one[1] > two[0] for one, two in pairwise(spans)):
+            return None
+        return [source for _, _, source in spans]
+
+    def _span(self, source: Source, names: list[str]) -> tuple[Any, Any] | None:
+        """The first and the last place of a source whose rows are in order."""
+        first = last = None
+        for batch in source.batches(names):
+            if not batch.num_rows:
+                continue
+            if any(column.null_count for column in batch.columns):
+                return None
+            columns = [column.dictionary_decode() if _is_dictionary(column) else column for column in batch.columns]
+            after, equal = compare_adjacent(columns)
+            begin, end = self._place(columns, 0), self._place(columns, batch.num_rows - 1)
+            if not (after | equal).all() or (last is not None and begin < last):
+                return None
+            first, last = begin if first is None else first, end
+            self._progress.advance(batch.num_rows)
+        return first, last
+
+    def _place(self, columns: Sequence[Any], row: int) -> tuple[Any, ...]:
+        kinds = [self._schema.columns[name] for name in self._schema.order_by]
+        return tuple(plain_values(column.slice(row, 1), kind)[0] for column, kind in zip(columns, kinds, strict=True))
+
+    def _whole(self, source: Source, batch: pa.RecordBatch) -> pa.Table:
+        """Rows with all columns of the stream, and a column for the type if inputs are named by it."""
+        table = pa.Table.from_batches([batch])
+        if source.event_type is None:
+            return table
+        columns = {}
+        for name, kind in self._schema.columns.items():
+            if name in table.column_names:
+                columns[name] = table.column(name).cast(kind.arrow)
+            elif name == self._schema.type_column:
+                columns[name] = pa.array([source.event_type] * table.num_rows, pa.string())
+            else:
+                columns[name] = pa.nulls(table.num_rows, kind.arrow)
+        return pa.table(columns)
+
+
+def _is_dictionary(column: Any) -> bool:
+    return bool(pa.types.is_dictionary(column.type))

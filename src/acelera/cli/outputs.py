@@ -1,0 +1,145 @@
+"""Where matches go: a file or folder that is complete or not there."""
+
+from __future__ import annotations
+
+import shutil
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+
+from acelera.cli.inputs import FORMATS, Input, is_remote
+from acelera.cli.lines import json_lines
+
+Write = Callable[[pa.RecordBatch], None]
+
+
+@dataclass(frozen=True)
+class Output:
+    """A place for matches, their format, and whether they replace what is there."""
+
+    path: str
+    format: str
+    overwrite: bool = False
+
+    @property
+    def remote(self) -> bool:
+        """Whether only Spark can write it."""
+        return is_remote(self.path)
+
+    @property
+    def is_folder(self) -> bool:
+        """Whether its name is that of a folder; on Spark, all are folders."""
+        return not Path(self.path.rstrip("/")).suffix
+
+
+def find_output(path: str, inputs: Sequence[Input], overwrite: bool) -> Output:
+    """The output of the command line; refuses what would do harm."""
+    suffix = Path(path.rstrip("/")).suffix.lower().removeprefix(".")
+    if suffix and suffix not in FORMATS:
+        raise click.UsageError(
+            f"`{path}` must end with .parquet, .csv or .json, or have no ending: then it is a folder of parquet files"
+        )
+    output = Output(path, suffix or "parquet", overwrite)
+    if output.remote:
+        return output
+    place = Path(path)
+    if not place.absolute().parent.is_dir():
+        raise click.UsageError(f"there is no folder `{place.parent}` to write into")
+    _refuse_overlap(place, inputs)
+    if place.exists() and not overwrite:
+        raise click.UsageError(f"`{path}` is there already; name another, or replace it with --overwrite")
+    if place.is_dir() and not _holds_results(place):
+        raise click.UsageError(f"`{path}` holds more than results, so it is not replaced; remove it, or name another")
+    return output
+
+
+def _refuse_overlap(place: Path, inputs: Sequence[Input]) -> None:
+    resolved = place.resolve()
+    for each in inputs:
+        if each.remote:
+            continue
+        source = Path(each.path).resolve()
+        if source == resolved:
+            raise click.UsageError(f"`{place}` is both input and output")
+        if source in resolved.parents and source.is_dir():
+            raise click.UsageError(f"the output `{place}` is inside the input `{each.path}`; write it elsewhere")
+        if resolved in source.parents:
+            raise click.UsageError(f"the input `{each.path}` is inside the output `{place}`; write it elsewhere")
+
+
+def _holds_results(folder: Path) -> bool:
+    """Whether a folder holds nothing but what Spark or acelera writes into a folder of results."""
+    return all(each.name.startswith(("part-", "_", ".part-", "._")) for each in folder.iterdir())
+
+
+def refuse_unfit(output: Output, result: pa.Schema) -> None:
+    """CSV holds plain values only; said before data is read."""
+    if output.format != "csv":
+        return
+    unfit = [each.name for each in result if not _is_plain(each.type)]
+    if unfit:
+        named = ", ".join(f"`{name}` ({result.field(name).type})" for name in unfit)
+        raise click.UsageError(
+            f"CSV cannot hold {named}; write a .parquet or .json file, or SELECT what is one value a match: "
+            "an attribute of a variable that holds exactly one event, or an aggregate such as max(x.price)"
+        )
+
+
+def _is_plain(kind: pa.DataType) -> bool:
+    tests = (pa.types.is_nested, pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary)
+    return not any(test(kind) for test in (*tests, pa.types.is_duration))
+
+
+# --- complete or not there ----------------------------------------------------------------------------------------
+
+
+@contextmanager
+def beside(target: Path) -> Iterator[Path]:
+    """A name beside the target to write to; it becomes the target if all goes well, and is removed if not."""
+    partial = target.absolute().with_name(f".{target.name}.{uuid.uuid4().hex[:8]}.partial")
+    try:
+        yield partial
+        if target.exists():
+            old = partial.with_suffix(".old")
+            target.rename(old)
+            partial.rename(target)
+            _remove(old)
+        else:
+            partial.rename(target)
+    finally:
+        _remove(partial)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+@contextmanager
+def writer(output: Output, schema: pa.Schema) -> Iterator[Write]:
+    """Writes batches to one file as they come."""
+    with beside(Path(output.path)) as partial:
+        file = partial
+        if output.is_folder:
+            partial.mkdir()
+            file = partial / "part-0.parquet"
+        if output.format == "json":
+            with file.open("w", encoding="utf-8") as text:
+                yield lambda batch: text.writelines(json_lines(batch))
+        else:
+            kinds = {"parquet": pa.parquet.ParquetWriter, "csv": pa.csv.CSVWriter}
+            with kinds[output.format](file, schema) as sink:
+                yield lambda batch: _write(sink, batch)
+
+
+def _write(sink: object, batch: pa.RecordBatch) -> None:
+    sink.write_batch(batch)  # type: ignore[attr-defined]  # of Arrow's writers, which have no types

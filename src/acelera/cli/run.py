@@ -1,0 +1,150 @@
+"""`acelera run`: find the matches of a query in files, on Spark or in this process."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import click
+
+from acelera.cli.group import main
+from acelera.cli.inputs import FORMATS, find_inputs
+from acelera.cli.job import Job, read_query
+from acelera.cli.outputs import find_output
+from acelera.cli.progress import Progress, progress
+from acelera.cli.queries import EVENT_TYPE, ORDER_BY, QUERY, TYPE_COLUMN, listed, read_text
+from acelera.cli.tables import console, table_of
+
+_DELAY = r"\d+ (millisecond|second|minute|hour|day|week)s?"
+
+
+@main.command(short_help="Find the matches of a query in files, on Spark or in process.")
+@QUERY
+@click.argument("arguments", metavar="INPUT...", nargs=-1, required=True)
+@ORDER_BY
+@click.option("--partition-by", help="Keys that split the stream, separated by commas, if the query has none.")
+@TYPE_COLUMN
+@EVENT_TYPE
+@click.option("--format", "kind", type=click.Choice(FORMATS), help="The format of the inputs, if names do not tell.")
+@click.option("-o", "--output", metavar="OUT", help="Where matches go: name.parquet, .csv, .json, or a folder.")
+@click.option("--overwrite", is_flag=True, help="Replace OUT if it is there.")
+@click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="How many matches to show.")
+@click.option("--in-process", is_flag=True, help="Without Spark: read the files in this process.")
+@click.option("--explain", "explaining", is_flag=True, help="Say how the query would run, and do not run it.")
+@click.option("--stream", is_flag=True, help="Watch one folder and go on as files come; needs --checkpoint and -o.")
+@click.option("--checkpoint", metavar="DIR", help="With --stream: where it remembers how far it is.")
+@click.option("--watermark", help='With --stream: how late events may come.  [default: "10 minutes"]')
+@click.option("--once", is_flag=True, help="With --stream: process what is there, and end.")
+@click.option("--quiet", is_flag=True, help="No progress and no summary.")
+@click.option("--debug", is_flag=True, help="Show where an error came from, and what Spark logs.")
+@click.pass_context
+def run(context: click.Context, /, **given: Any) -> None:
+    """Find the matches of the query in the file QUERY (- for standard input) in all INPUTs.
+
+    An INPUT is a file or a folder of parquet, CSV (with a header) or JSON lines; several are one stream. NAME=path
+    says that all rows of a path are events of the type NAME. Matches are written to OUT, or the first of them shown.
+    OUT appears when all is done, and not at all if something fails.
+
+    It runs on Spark: the one that SPARK_REMOTE, spark-submit or MASTER name, or else one on this machine, which writes
+    OUT as a folder of files. With --in-process, files are read here and OUT is one file: rows are read piece by piece
+    if the files are in the order of --order-by, and otherwise sorted in memory.
+
+    CSV and JSON: a column is int64, double, boolean, date, timestamp or text, whichever fits all its values. Times such
+    as 2024-01-31T10:00:00 are timestamps, in UTC if they name no zone.
+
+    With --stream, one folder is watched by Spark's Structured Streaming, and each micro-batch adds files to the folder
+    OUT. Ctrl-C ends it, and it goes on from its checkpoint when started again.
+
+    \b
+    Examples:
+      acelera run examples/rise.acel examples/ticks.csv --order-by ts
+      acelera run examples/rise.acel examples/ticks.csv --order-by ts --in-process -o rises.parquet
+      acelera run q.acel SELL=sells.csv BUY=buys.csv --order-by ts -o matches.json
+      acelera run q.acel incoming --stream --order-by ts --checkpoint state -o matches
+
+    \b
+    Exit codes:
+      0    all is well, even if nothing matched; also a stream that is ended by Ctrl-C
+      1    the query, a schema or data are wrong
+      2    the command line is wrong
+      3    Java or pyspark is not there
+      130  interrupted
+    """
+    context.obj["debug"] = given["debug"]
+    _check_options(given)
+    inputs = find_inputs(given["arguments"], given["kind"])
+    far = [each.path for each in inputs.parts if each.remote]
+    if given["in_process"] and far:
+        raise click.UsageError(f"`{far[0]}` is not on this machine; leave out --in-process")
+    replaces = given["overwrite"] or given["stream"]
+    job = Job(
+        query=read_query(read_text(given["file"]), listed(given["partition_by"])),
+        inputs=inputs,
+        output=None if given["output"] is None else find_output(given["output"], inputs.parts, replaces),
+        order_by=tuple(listed(given["order_by"])),
+        type_column=given["type_column"],
+        event_type=given["event_type"],
+        limit=given["limit"],
+    )
+    if given["explaining"]:
+        click.echo(_explained(job, given))
+        return
+    with progress(given["quiet"]) as shown:
+        summary, rows = _streamed(job, given, shown) if given["stream"] else _found(job, given, shown)
+    if rows:
+        console().print(table_of(rows))
+    if not given["quiet"]:
+        click.echo(summary, err=True)
+
+
+def _check_options(given: dict[str, Any]) -> None:
+    streaming = [f"--{name}" for name in ("checkpoint", "watermark", "once") if given[name]]
+    if streaming and not given["stream"]:
+        raise click.UsageError(f"{streaming[0]} is for --stream")
+    if not given["in_process"] and not listed(given["order_by"]):
+        raise click.UsageError("on Spark rows have no order of their own; say it with --order-by")
+    if not given["stream"]:
+        return
+    for name in ("in_process", "overwrite", "explaining"):
+        if given[name]:
+            raise click.UsageError(f"--{name.replace('_', '-').replace('explaining', 'explain')} is not for --stream")
+    if not given["checkpoint"]:
+        raise click.UsageError("--stream needs --checkpoint DIR, a folder where it remembers how far it is")
+    if not given["output"]:
+        raise click.UsageError("--stream needs -o OUT, a folder for the matches")
+    if given["watermark"] and not re.fullmatch(_DELAY, given["watermark"].strip()):
+        raise click.UsageError(f"--watermark {given['watermark']!r} is not a time such as '10 minutes'")
+    if len(given["arguments"]) > 1:
+        raise click.UsageError("--stream watches one folder; there are several inputs")
+
+
+def _explained(job: Job, given: dict[str, Any]) -> str:
+    if given["in_process"]:
+        from acelera.cli.local import explain_here
+
+        return explain_here(job)
+    from acelera.cli.spark.batch import explain_on_spark
+
+    return explain_on_spark(job, given["debug"])
+
+
+def _found(job: Job, given: dict[str, Any], shown: Progress) -> tuple[str, Sequence[Mapping[str, Any]] | None]:
+    """The summary of a run, and the rows to show."""
+    if given["in_process"]:
+        from acelera.cli.local import run_here
+
+        outcome = run_here(job, shown)
+    else:
+        from acelera.cli.spark.batch import run_on_spark
+
+        outcome = run_on_spark(job, shown, given["debug"])
+    return outcome.summary(shown.elapsed), outcome.rows
+
+
+def _streamed(job: Job, given: dict[str, Any], shown: Progress) -> tuple[str, None]:
+    from acelera.cli.spark.streaming import Watch, check_watch, run_stream
+
+    watch = Watch(given["checkpoint"], given["watermark"] or "10 minutes", given["once"])
+    check_watch(job, watch)
+    return run_stream(job, watch, shown, given["debug"]), None

@@ -1,0 +1,1 @@
+"""`acelera run` on Spark."""

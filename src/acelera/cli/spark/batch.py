@@ -1,0 +1,111 @@
+"""`acelera run` on Spark, over files that are all there."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+from acelera.cli.job import Job, Outcome
+from acelera.cli.outputs import Output, beside, refuse_unfit
+from acelera.cli.progress import Progress
+from acelera.cli.spark.errors import told_in_short
+from acelera.cli.spark.reading import frames_of, uri
+from acelera.cli.spark.session import is_classic, session
+from acelera.spark.schemas import arrow_schema
+
+Result = TypeVar("Result")
+
+LOOKS_A_SECOND = 4
+
+
+def explain_on_spark(job: Job, debug: bool) -> str:
+    """What the query does with these files, and what runs where."""
+    with session(debug) as spark, told_in_short():
+        frames = frames_of(spark, job.inputs)
+        return job.query.explain(frames.get(None, frames), **job.options)
+
+
+def run_on_spark(job: Job, progress: Progress, debug: bool) -> Outcome:
+    """Find the matches in files, and write them or give the first of them."""
+    progress.begin("starting Spark")
+    with session(debug) as spark, told_in_short():
+        return watched(spark, progress, lambda: _run(job, spark, progress))
+
+
+def _run(job: Job, spark: Any, progress: Progress) -> Outcome:
+    from pyspark.sql import Observation, functions
+
+    progress.begin("looking at the input")
+    observed, frames = [], {}
+    one = functions.count(functions.lit(1)).alias("rows")
+    for name, frame in frames_of(spark, job.inputs).items():
+        observed.append(Observation())
+        frames[name] = frame.observe(observed[-1], one)
+    progress.begin("running")
+    result = job.query.run(frames.get(None, frames), **job.options)
+    if job.output is None:
+        rows = result.limit(job.limit + 1).toArrow().to_pylist()
+        if len(rows) > job.limit:
+            return Outcome(None, job.limit, rows[: job.limit], more=True)
+        return Outcome(sum(each.get["rows"] for each in observed), len(rows), rows)
+    refuse_unfit(job.output, arrow_schema(result))
+    matches = Observation()
+    with _place(job.output) as place:
+        written = result.observe(matches, one).write.mode("overwrite" if job.output.overwrite else "error")
+        written.format(job.output.format).options(header="true", escape='"').save(place)
+    return Outcome(sum(each.get["rows"] for each in observed), matches.get["rows"])
+
+
+@contextmanager
+def _place(output: Output) -> Iterator[str]:
+    """Where Spark writes: on this machine, beside the output, which it becomes when all is there."""
+    if output.remote:
+        yield output.path
+        return
+    with beside(Path(output.path)) as partial:
+        yield uri(str(partial))
+
+
+# --- while it runs ------------------------------------------------------------------------------------------------
+
+
+def watched(spark: Any, progress: Progress, work: Callable[[], Result]) -> Result:
+    """Do something on Spark in a thread of its own, and tell how far it is; if interrupted, it is cancelled."""
+    from pyspark import InheritableThread
+
+    tag, results, failures = f"acelera-{uuid.uuid4().hex}", list[Result](), list[BaseException]()
+
+    def working() -> None:
+        try:
+            spark.addTag(tag)
+            results.append(work())
+        except BaseException as error:
+            failures.append(error)
+
+    thread = InheritableThread(target=working, session=spark, daemon=True)
+    thread.start()
+    try:
+        while thread.is_alive():
+            thread.join(1 / LOOKS_A_SECOND)
+            if is_classic(spark):
+                _look(spark.sparkContext.statusTracker(), progress)
+            progress.show()
+    except KeyboardInterrupt:
+        spark.interruptTag(tag)
+        thread.join(10)
+        raise
+    if failures:
+        raise failures[0]
+    return results[0]
+
+
+def _look(tracker: Any, progress: Progress) -> None:
+    """How many tasks of the stages that run now are done."""
+    stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
+    known = [each for each in stages if each is not None]
+    if known:
+        progress.unit = "tasks"
+        progress.reach(sum(each.numCompletedTasks for each in known), sum(each.numTasks for each in known))

@@ -1,0 +1,51 @@
+"""What went wrong on Spark, in a line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from acelera.errors import AceleraError, DataError
+
+_OURS = re.compile(r"acelera\.errors\.(\w+): (.+?)(?=\s+SQLSTATE: |\n\s*at |\n\s*\n|\n\S*Traceback|\s*\Z)", re.DOTALL)
+_CONDITION = re.compile(r"\[([A-Z_]+(?:\.[A-Z_]+)*)\] ([^\n]+)")
+_CAUSE = re.compile(r"^(?:Caused by)?: (?:[\w$]+\.)+[\w$]+: ([^\n]+)", re.MULTILINE)
+_FILE = re.compile(r"while reading file (\S+?)\.?\s")
+_SENTENCE = re.compile(r"\.? SQLSTATE: |\.\s")
+_WRAPPERS = ("STREAM_FAILED", "FAILED_READ_FILE", "TASK_WRITE_FAILED", "JOB_", "CANNOT_READ_FILE_FOOTER")
+"""Conditions that only say that there is another one."""
+
+
+@contextmanager
+def told_in_short() -> Iterator[None]:
+    """Exceptions of Spark become errors with one line; its interruptions, and errors of acelera, stay what they are."""
+    try:
+        yield
+    except Exception as error:
+        if not type(error).__module__.startswith(("pyspark.", "py4j.", "grpc.")):
+            raise
+        raise in_short(str(error)) from error
+
+
+def in_short(text: str) -> AceleraError:
+    """The error of acelera that a worker raised, from all that Spark says about it; or else the gist of that.
+
+    >>> in_short("Job aborted … Traceback …\\nacelera.errors.DataError: rows 1 and 2 tie\\n\\n\\tat org.apache.spark…")
+    DataError('rows 1 and 2 tie')
+    """
+    ours = _OURS.search(text)
+    if ours is not None:
+        return DataError(ours[2].strip())
+    conditions = [(name, told) for name, told in _CONDITION.findall(text) if not name.startswith(_WRAPPERS)]
+    if conditions:
+        name, told = conditions[-1]
+        return DataError(f"Spark: {_with_file(told, text)} [{name}]")
+    reasons = _CAUSE.findall(text) or text.strip().splitlines()[:1] or ["no reason given"]
+    return DataError(f"Spark: {_with_file(reasons[-1], text)}; --debug shows all")
+
+
+def _with_file(told: str, text: str) -> str:
+    """The first sentence of a reason, and the file that was being read if it does not name one."""
+    sentence, file = _SENTENCE.split(told)[0], _FILE.search(text)
+    return sentence if file is None or "file:" in sentence else f"{sentence} in {file[1]}"

@@ -1,0 +1,96 @@
+"""Files as Spark frames; columns of CSV and JSON get the types that they have in process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from acelera.cli.inputs import Input, Inputs, is_remote
+from acelera.cli.texts import FORMS, IN_TEXTS, chosen
+from acelera.spark.columns import quoted
+
+_CASTS = {"int64": "bigint", "double": "double", "bool": "boolean", "date32[day]": "date"}
+
+_OPTIONS: dict[str, dict[str, str]] = {
+    "parquet": {"mergeSchema": "true"},
+    "csv": {"header": "true", "enforceSchema": "false", "mode": "FAILFAST", "escape": '"'},
+    "json": {"mode": "FAILFAST"},
+}
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How files are read: the schema that Spark reads them with, and the columns of text that are of another type."""
+
+    format: str
+    schema: Any
+    casts: Mapping[str, str]
+
+    def frame(self, reader: Any, paths: list[str] | str) -> Any:
+        """The files as a frame, of `spark.read` or `spark.readStream`."""
+        from pyspark.sql import functions
+
+        options = {name: value for name, value in _OPTIONS[self.format].items() if name != "mergeSchema"}
+        frame = reader.schema(self.schema).options(**options).format(self.format).load(paths)
+        if not self.casts:
+            return frame
+        columns = [functions.col(quoted(name)) for name in frame.columns]
+        return frame.select(
+            *(
+                column.cast(self.casts[name]).alias(name) if name in self.casts else column
+                for name, column in zip(frame.columns, columns, strict=True)
+            )
+        )
+
+
+def uri(path: str) -> str:
+    """A path that names no file system is one of this machine, whatever Spark takes for its own."""
+    return path if is_remote(path) else Path(path).absolute().as_uri()
+
+
+def layout_of(spark: Any, kind: str, paths: list[str]) -> Layout:
+    """The columns of files; text is read once to find out their types."""
+    frame = spark.read.options(**_OPTIONS[kind]).format(kind).load(paths)
+    if kind == "parquet":
+        return Layout(kind, frame.schema, {})
+    texts = [each.name for each in frame.schema.fields if each.dataType.simpleString() == "string"]
+    found = _types(frame, texts, list(FORMS) if kind == "csv" else IN_TEXTS)
+    return Layout(kind, frame.schema, {name: _CASTS.get(str(each), "timestamp") for name, each in found.items()})
+
+
+def _types(frame: Any, names: list[str], candidates: Iterable[pa.DataType]) -> dict[str, pa.DataType]:
+    """The types of columns of text that are not text, found in one pass over them."""
+    from pyspark.sql import functions
+
+    if not names:
+        return {}
+    kinds = list(candidates)
+    asked = []
+    for name in names:
+        column = functions.col(quoted(name))
+        asked.append(functions.count(column) > 0)
+        asked += [
+            functions.coalesce(functions.bool_and(column.rlike(FORMS[kind])), functions.lit(True)) for kind in kinds
+        ]
+    answers = list(frame.agg(*asked).collect()[0])
+    found = {}
+    for index, name in enumerate(names):
+        any_value, *fits = answers[index * (len(kinds) + 1) : (index + 1) * (len(kinds) + 1)]
+        kind = chosen([kind for kind, holds in zip(kinds, fits, strict=True) if holds], any_value)
+        if kind != pa.string():
+            found[name] = kind
+    return found
+
+
+def frames_of(spark: Any, inputs: Inputs) -> dict[str | None, Any]:
+    """The frame of each event type; under None if there is but one stream."""
+    return {name: _frame(spark, inputs.format, parts) for name, parts in inputs.by_type.items()}
+
+
+def _frame(spark: Any, kind: str, parts: tuple[Input, ...]) -> Any:
+    paths = [uri(each.path) for each in parts]
+    return layout_of(spark, kind, paths).frame(spark.read, paths)

@@ -1,0 +1,57 @@
+"""What is told about micro-batches, from what Spark tells."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from acelera.cli.progress import Progress
+from acelera.cli.spark.streaming import MATCHES, _Totals
+
+
+class Said(Progress):
+    def __init__(self) -> None:
+        super().__init__()
+        self.lines: list[str] = []
+
+    def say(self, line: str) -> None:
+        self.lines.append(line)
+
+
+def batch(number: int, events: int, metrics: dict[str, Any], watermark: str = "1970-01-01T00:00:00.000Z") -> Any:
+    return SimpleNamespace(
+        batchId=number,
+        numInputRows=events,
+        durationMs={"addBatch": 1},
+        observedMetrics=metrics,
+        eventTime={"watermark": watermark},
+    )
+
+
+def told(*batches: Any) -> tuple[list[str], str]:
+    said = Said()
+    totals = _Totals(said)
+    for size in range(len(batches) + 1):  # Spark tells of all of them again and again
+        totals.read(SimpleNamespace(recentProgress=batches[:size]))
+    return said.lines, totals.summary().rpartition(", ")[0]
+
+
+def metrics(matches: int, late: int | None) -> dict[str, Any]:
+    return {MATCHES: SimpleNamespace(rows=matches), "acelera": SimpleNamespace(late_events=late)}
+
+
+@pytest.mark.parametrize("late", [0, 2])
+def test_each_batch_is_told_once_and_all_are_summed_up(late: int) -> None:
+    idle = batch(1, 0, {})
+    idle.durationMs = {"latestOffset": 1}
+    lines, summary = told(batch(0, 1000, metrics(1, None)), idle, batch(1, 5, metrics(2, late), "2024-01-02T09:00:00Z"))
+    assert lines == [
+        "batch 0: 1,000 events, 1 match, 0 late, no watermark yet",
+        f"batch 1: 5 events, 2 matches, {late} late, watermark 2024-01-02T09:00:00Z",
+    ]
+    assert summary == "1,005 events, 3 matches" + (", 2 late events" if late else "")
+
+
+def test_what_spark_does_not_count_is_left_out() -> None:
+    lines, summary = told(batch(0, 7, {MATCHES: SimpleNamespace(), "acelera": SimpleNamespace()}))
+    assert (lines, summary) == (["batch 0: 7 events, no watermark yet"], "7 events")

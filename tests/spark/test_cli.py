@@ -1,0 +1,227 @@
+"""`acelera run` on Spark: the same as in process, errors of workers in a line, streams that go on."""
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner, Result
+
+from console import documents, run_commands
+
+pytest.importorskip("pyspark")
+
+from acelera.cli import main
+from acelera.cli.inputs import find_inputs
+from acelera.cli.sources import sources_of
+from acelera.cli.spark import session as sessions
+from acelera.cli.spark.reading import frames_of
+from acelera.spark.schemas import arrow_schema
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+@pytest.fixture
+def acelera(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
+    """The command, run in a folder of its own with the Spark of the tests."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("acelera.cli.progress.EVERY", 1e9)
+    return lambda *arguments: CliRunner().invoke(main, [str(each) for each in arguments])
+
+
+def rows(path: Path | str) -> list[dict[str, Any]]:
+    return sorted(pq.read_table(path).to_pylist(), key=repr)
+
+
+def test_a_run_gives_what_it_gives_in_process(acelera: Callable[..., Result], tmp_path: Path) -> None:
+    given = ["run", EXAMPLES / "rise.acel", EXAMPLES / "ticks.csv", "--order-by", "ts", "-o"]
+    result = acelera(*given, "there.parquet")
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert result.stderr.splitlines()[-1].startswith("8 events, 14 matches, ")
+    assert acelera(*given, "here.parquet", "--in-process").exit_code == 0
+    assert rows("there.parquet") == rows("here.parquet")
+    assert pq.read_table("there.parquet").schema.types == pq.read_table("here.parquet").schema.types
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["here.parquet", "there.parquet"]
+    assert acelera(*given, "there.parquet").exit_code == 2
+    assert acelera(*given, "there.parquet", "--overwrite", "--quiet").stderr == ""
+    assert rows("there.parquet") == rows("here.parquet")
+
+
+def test_a_run_without_output_shows_matches(acelera: Callable[..., Result]) -> None:
+    given = ["run", EXAMPLES / "swing.acel", EXAMPLES / "ticks.csv", "--order-by", "ts"]
+    shown = acelera(*given)
+    assert shown.exit_code == 0
+    assert shown.stdout.count("ACME") == 3
+    assert "4 matches" in shown.stderr
+    few = acelera(*given, "--limit", "1")
+    assert few.stdout.count("2024-01-02") == 1
+    assert "the first 1 match, " in few.stderr and "8 events" not in few.stderr
+
+
+def test_events_are_counted_once_when_the_stream_is_cut_into_slices(acelera: Callable[..., Result]) -> None:
+    """Such a run looks at the input twice, and rows near the ends of slices are read in two of them."""
+    Path("q.acel").write_text("SELECT start_time, SELL.price MATCH SELL ; BUY WITHIN 1 MINUTE")
+    result = acelera("run", "q.acel", EXAMPLES / "ticks.csv", "--order-by", "ts", "-o", "there.parquet")
+    assert (
+        acelera(
+            "run", "q.acel", EXAMPLES / "ticks.csv", "--order-by", "ts", "--in-process", "-o", "here.parquet"
+        ).exit_code
+        == 0
+    )
+    assert rows("there.parquet") == rows("here.parquet")
+    assert result.stderr.startswith(f"8 events, {len(rows('here.parquet'))} matches, ")
+
+
+def test_an_input_for_each_event_type(acelera: Callable[..., Result], tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text('{"ts":"2024-01-02T09:00:00Z","v":1}\n{"ts":"2024-01-02T09:00:02Z","v":2}\n')
+    (tmp_path / "b.json").write_text('{"ts":"2024-01-02T09:00:01Z","w":"x"}\n')
+    (tmp_path / "q.acel").write_text("SELECT start_time, A.v, B.w MATCH A ; B")
+    given = ["run", "q.acel", "A=a.json", "B=b.json", "--order-by", "ts", "-o"]
+    assert acelera(*given, "there.json").exit_code == 0
+    assert acelera(*given, "here.json", "--in-process").exit_code == 0
+    written = [line for part in Path("there.json").glob("part-*") for line in part.read_text().splitlines()]
+    assert written == Path("here.json").read_text().splitlines()
+    assert json.loads(written[0]) == {"start_time": "2024-01-02T09:00:00.000Z", "A_v": 1, "B_w": "x"}
+
+
+COLUMNS = {
+    "whole": "1,-20,,0",
+    "large": "123456789012345678,1,2,3",
+    "too_large": "1234567890123456789,1,2,3",
+    "codes": "007,008,1,2",
+    "fraction": "1.5,2,-.5,1e3",
+    "odd": "NaN,Infinity,1,-Infinity",
+    "truth": "true,FALSE,,True",
+    "mixed": "true,1,0,false",
+    "day": "2024-01-02,2024-01-03,,2023-12-31",
+    "moment": "2024-01-02T09:00:00,2024-01-02 09:00,2024-01-02T09:00:00.25+01:00,2024-01-02T09:00:00Z",
+    "days_and_moments": "2024-01-02,2024-01-02T09:00:00,,2024-01-02",
+    "clock": "09:00,10:00,11:00,12:00",
+    "text": 'a,"x",,2024',
+    "nothing": ",,,",
+}
+
+
+def test_columns_of_text_have_the_types_and_values_that_they_have_in_process(spark: Any, tmp_path: Path) -> None:
+    columns = {name: values.replace('"', "").split(",") for name, values in COLUMNS.items()}
+    lines = [list(columns), *zip(*columns.values(), strict=True)]
+    (tmp_path / "t.csv").write_text("".join(",".join(line) + "\n" for line in lines))
+    json_rows = [
+        {name: value for name, value in zip(columns, row, strict=True) if value}
+        | {"n": 1, "f": 1.5 if number else 1, "b": True, "l": [1, 2], "s": {"t": "2024-01-02T09:00:00"}}
+        for number, row in enumerate(lines[1:])
+    ]
+    (tmp_path / "t.json").write_text("".join(json.dumps(row) + "\n" for row in json_rows))
+    with sessions.with_options(spark, sessions.OPTIONS):
+        for name in ("t.csv", "t.json"):
+            inputs = find_inputs([str(tmp_path / name)], None)
+            frame = frames_of(spark, inputs)[None]
+            (source,) = sources_of(inputs, lambda _: None)
+            there = {each.name: each.type for each in arrow_schema(frame)}
+            here = {each.name: each.type for each in source.schema}
+            assert {k: v for k, v in there.items() if k != "s"} == {k: v for k, v in here.items() if k != "s"}
+            found, table = frame.toArrow(), pa.Table.from_batches(source.batches())
+            for column in here:
+                assert str(found.column(column).to_pylist()) == str(table.column(column).to_pylist()), column
+    assert str(here["moment"]) == "timestamp[us, tz=UTC]" and str(here["s"]) == "struct<t: string>"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "says"),
+    [
+        ("ties.csv", "ts,type\n2024-01-02T09:00:00,A\n2024-01-02T09:00:00,A\n", "error: two rows "),
+        ("late.csv", "ts,type\n2024-01-02T09:00:00,A\n,A\n", "error: a row "),
+        ("broken.json", '{"ts":"2024-01-02T09:00:00","type":"A"}\n{"ts":\n', "error: Spark: "),
+        ("broken.parquet", "nothing", "error: Spark: "),
+        ("columns.csv", "ts,type\n2024-01-02T09:00:00\n", "error: Spark: "),
+        ("day.csv", "ts,type\n2024-13-02T09:00:00,A\n", "error: Spark: "),
+    ],
+)
+def test_what_workers_find_wrong_is_told_in_a_line(
+    acelera: Callable[..., Result], tmp_path: Path, name: str, content: str, says: str
+) -> None:
+    (tmp_path / name).write_text(content)
+    (tmp_path / "q.acel").write_text("SELECT start_time MATCH A WITHIN 1 MINUTE")
+    result = acelera("run", "q.acel", name, "--order-by", "ts", "-o", "out.parquet")
+    assert result.exit_code == 1
+    assert result.stderr.startswith(says)
+    assert "Traceback" not in result.stderr and result.stderr.count("\n") == 1
+    assert sorted(each.name for each in tmp_path.iterdir()) == sorted(["q.acel", name])
+
+
+def test_debug_shows_all(acelera: Callable[..., Result], tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("ts,type\n2024-01-02T09:00:00,A\n2024-01-02T09:00:00,A\n")
+    (tmp_path / "q.acel").write_text("SELECT start_time MATCH A")
+    result = acelera("run", "q.acel", "t.csv", "--order-by", "ts", "--debug")
+    assert result.exit_code == 1 and "Traceback" in result.stderr
+
+
+def test_explain_says_what_runs_where(acelera: Callable[..., Result]) -> None:
+    result = acelera("run", EXAMPLES / "rise.acel", EXAMPLES / "ticks.csv", "--order-by", "ts", "--explain")
+    assert result.exit_code == 0
+    assert "split by name: many keys a task" in result.stdout
+
+
+def test_a_stream_goes_on_from_its_checkpoint(acelera: Callable[..., Result], tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    given = ["run", EXAMPLES / "swing.acel", "in", "--stream", "--once", "--order-by", "ts", "--checkpoint", "state"]
+    given += ["--watermark", "1 minute", "-o", "out"]
+    lines = (EXAMPLES / "ticks.csv").read_text().splitlines()
+    put(tmp_path / "in" / "1.csv", lines[:5], 1)
+    first = acelera(*given)
+    assert first.exit_code == 0, first.stderr
+    assert first.stderr.splitlines()[0] == "batch 0: 4 events, 0 matches, 0 late, no watermark yet"
+    put(tmp_path / "in" / "2.csv", [*lines[:1], *lines[5:], "2024-01-02T12:00:00,BUY,ACME,1.0,1"], 2)
+    put(tmp_path / "in" / "3.csv", [*lines[:2]], 3)
+    second = acelera(*given)
+    assert second.exit_code == 0, second.stderr
+    assert (
+        acelera(
+            "run",
+            EXAMPLES / "swing.acel",
+            EXAMPLES / "ticks.csv",
+            "--order-by",
+            "ts",
+            "--in-process",
+            "-o",
+            "all.parquet",
+        ).exit_code
+        == 0
+    )
+    found = [row for part in Path("out").glob("*.parquet") for row in rows(part)]
+    assert sorted(found, key=repr) == rows("all.parquet")
+    assert "watermark 2024-01-02T11:59:00" in second.stderr
+    put(tmp_path / "in" / "4.csv", [lines[0], "2024-01-02T12:30:00,BUY,ACME,1.0,1"], 4)
+    other = acelera("run", EXAMPLES / "rise.acel", *given[2:])
+    assert other.exit_code == 1
+    assert other.stderr.startswith("error: the checkpoint belongs to another query")
+    assert other.stderr.endswith("go on with the query that it was made by\n")
+
+
+def put(path: Path, lines: list[str], when: int) -> None:
+    path.write_text("\n".join(lines) + "\n")
+    os.utime(path, (when, when))
+
+
+@pytest.mark.parametrize("path", documents("spark"), ids=lambda path: path.name)
+def test_commands_print_what_the_document_says(acelera: Callable[..., Result], path: Path, tmp_path: Path) -> None:
+    run_commands(path, tmp_path, "spark")
+
+
+def test_the_demo_finds_what_it_finds_in_process(acelera: Callable[..., Result]) -> None:
+    there = acelera("demo", "--events", 20_000, "-o", "there")
+    here = acelera("demo", "--events", 20_000, "-o", "here", "--in-process")
+    assert (there.exit_code, here.exit_code) == (0, 0)
+    assert found(there.stdout) == found(here.stdout)
+    assert "split by name: many keys a task" in there.stdout
+    for name in ("1-sequence.html", "2-rise.html", "3-no-buyer.html"):
+        assert Path("there", name).stat().st_size == pytest.approx(Path("here", name).stat().st_size, rel=0.1)
+
+
+def found(output: str) -> list[str]:
+    """The lines that tell how many matches there are."""
+    return [line for line in output.splitlines() if " matches" in line and line[0].isdigit()]
