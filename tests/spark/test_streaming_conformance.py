@@ -17,7 +17,7 @@ from cases import Case, actual, expected, load_cases
 from spark.test_conformance import shuffled, with_order, without_order
 from spark.test_streaming import Files
 
-EVERY = 1 if "ACELERA_SPARK_EXAMPLES" in os.environ else 16
+EVERY = 1 if "ACELERA_SPARK_EXAMPLES" in os.environ else 40
 
 
 def time_of(case: Case) -> str:

@@ -102,10 +102,6 @@ def _show(screen: Console, name: str, source: Any, output: Path) -> Path:
 def _found(asked: Query, source: Any) -> tuple[int, list[dict[str, Any]]]:
     """How many matches there are, and the first of them."""
     result = asked.run(source, order_by="ts")
-    if isinstance(result, pa.Table):
-        return result.num_rows, result.slice(0, SHOWN).to_pylist()
-    result = result.persist()
-    first = result.orderBy("start_time").limit(SHOWN).toArrow().to_pylist()
-    count = result.count()
-    result.unpersist()
-    return count, first
+    if not isinstance(result, pa.Table):
+        result = result.toArrow().sort_by("start_time")
+    return result.num_rows, result.slice(0, SHOWN).to_pylist()

@@ -39,12 +39,26 @@ def find(query: Query, frames: Any, checked: Checked, options: Mapping[str, Any]
     extension = extended(query, checked, by_time)
     stream = _Stream(frame, checked, by_time)
     found = extension.query.run(frames, **options)
-    found = found.toDF(*(f"m{number}" for number in range(len(found.columns)))).persist()
+    found = _kept(found.toDF(*(f"m{number}" for number in range(len(found.columns)))))
     try:
         return _Reading(stream, extension, found, checked, limits).findings()
     finally:
         found.unpersist()
         stream.close()
+
+
+_MAY_COALESCE = "spark.sql.optimizer.canChangeCachedPlanOutputPartitioning"
+
+
+def _kept(frame: Any) -> Any:
+    """The frame, kept on the cluster; its small partitions are put together, which Spark does not do by itself here."""
+    conf = frame.sparkSession.conf
+    before = conf.get(_MAY_COALESCE, "false")
+    conf.set(_MAY_COALESCE, "true")
+    try:
+        return frame.persist()
+    finally:
+        conf.set(_MAY_COALESCE, before)
 
 
 class _Stream:
@@ -69,7 +83,7 @@ class _Stream:
         rows = frame.select(*columns)
         if self.schema.time is not None:
             rows = rows.withColumn(TICK, ticks_of(functions.col(self.order[0]), self.schema.time.zoned))
-        self.rows = rows if by_time else self._numbered(rows).persist()
+        self.rows = rows if by_time else _kept(self._numbered(rows))
         self.kept = None if by_time else self.rows
 
     def _numbered(self, rows: Any, before: int = 0) -> Any:
@@ -102,7 +116,7 @@ class _Stream:
         last = _only(self.rows.filter(tick > high).orderBy(tick).limit(max(1, around)).agg(functions.max(TICK)))
         first, last = low if first is None else first, high if last is None else last
         before = self.rows.filter(tick < first).count()
-        self.kept = self._numbered(self.rows.filter(tick.between(first, last)), before).persist()
+        self.kept = _kept(self._numbered(self.rows.filter(tick.between(first, last)), before))
         return self.kept, before + self.kept.count()
 
     def close(self) -> None:
