@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 EXAMPLES ?= 10000
 
-.PHONY: demo test lint bench long docs clean
+.PHONY: demo test lint bench bench-spark long docs clean
 
 demo: $(VENV)/.run
 	$(BIN)/acelera demo
@@ -24,6 +24,10 @@ bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/listing.py
 	$(BIN)/python benchmarks/memory.py --events 5000000
 	$(BIN)/python benchmarks/start.py
+
+bench-spark: $(VENV)/.dev
+	$(BIN)/python benchmarks/spark.py
+	$(BIN)/python benchmarks/streaming.py
 
 # The property tests with as many cases as one likes: make long EXAMPLES=100000
 long: $(VENV)/.dev
