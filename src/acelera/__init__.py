@@ -22,6 +22,7 @@ from acelera.errors import (
 )
 from acelera.language.aggregates import aggregate
 from acelera.language.builder import A, E, V
+from acelera.notebook import show_tables
 from acelera.query import Query, query
 
 __version__ = "0.1.0"
@@ -46,3 +47,5 @@ __all__ = [
     "aggregate",
     "query",
 ]
+
+show_tables()

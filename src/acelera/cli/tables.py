@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,6 +9,8 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
+
+from acelera.cells import cell
 
 
 def console() -> Console:
@@ -23,17 +24,5 @@ def table_of(rows: Sequence[Mapping[str, Any]]) -> Table:
     for name in rows[0] if rows else []:
         table.add_column(Text(name), justify="right" if isinstance(rows[0][name], int | float) else "left")
     for row in rows:
-        table.add_row(*(Text(_cell(value)) for value in row.values()))
+        table.add_row(*(Text(cell(value)) for value in row.values()))
     return table
-
-
-def _cell(value: object) -> str:
-    if isinstance(value, list):
-        return ", ".join(_cell(item) for item in value)
-    if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{name}: {_cell(item)}" for name, item in value.items()) + "}"
-    if isinstance(value, float):
-        return f"{value:.2f}"
-    if isinstance(value, datetime.datetime):
-        return str(value.replace(tzinfo=None))  # as it stands in the table, whose zone is UTC
-    return "" if value is None else str(value)
