@@ -137,36 +137,39 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 # --- late rows, other starts --------------------------------------------------------------------------------------
 
 
-def test_late_rows_are_counted_and_left_out(spark: Any, tmp_path: Path) -> None:
-    table, files = zoned(long_stream(600)), Files(spark, tmp_path)
-    query = ac.query("MATCH A ; B ; C PARTITION BY k WITHIN 20 SECONDS")
+def put_with_late_rows(files: Files) -> tuple[pa.Table, pa.Table]:
+    """The rows of a stream that come in time, and those of types A, B and C that do not."""
+    table = zoned(long_stream(600))
     late = np.isin(np.arange(600), np.random.default_rng(2).choice(300, 40, replace=False))
     files.put(table.filter(pa.array(~late)))
     files.put(table.filter(pa.array(late)))
     files.put(last_row(table.schema))
-    progress = files.run(query.run(files.frame("5 seconds", 1), order_by="ts"))
-    assert shown(files.found()) == shown(query.run(table.filter(pa.array(~late)), order_by="ts"))
     matter = np.isin(table.column("type").to_numpy(zero_copy_only=False), ["A", "B", "C"])
-    assert late_events(progress) == int((late & matter).sum())
+    return table.filter(pa.array(~late)), table.filter(pa.array(late & matter))
+
+
+def test_late_rows_are_counted_and_left_out(spark: Any, tmp_path: Path) -> None:
+    files = Files(spark, tmp_path)
+    query = ac.query("MATCH A ; B ; C PARTITION BY k WITHIN 20 SECONDS")
+    in_time, late = put_with_late_rows(files)
+    progress = files.run(query.run(files.frame("5 seconds", 1), order_by="ts"))
+    assert shown(files.found()) == shown(query.run(in_time, order_by="ts"))
+    assert late_events(progress) == late.num_rows > 0
 
 
 def test_late_rows_are_a_second_output(spark: Any, tmp_path: Path) -> None:
     """They come whole, in a column of their own, and can be told from matches by it."""
-    table, files = zoned(long_stream(600)), Files(spark, tmp_path)
+    files = Files(spark, tmp_path)
     query = ac.query("SELECT A.v AS v, start_time MATCH A ; B ; C PARTITION BY k WITHIN 20 SECONDS")
-    late = np.isin(np.arange(600), np.random.default_rng(2).choice(300, 40, replace=False))
-    files.put(table.filter(pa.array(~late)))
-    files.put(table.filter(pa.array(late)))
-    files.put(last_row(table.schema))
+    in_time, late = put_with_late_rows(files)
     progress = files.run(query.run(files.frame("5 seconds", 1), order_by="ts", late_events="too late"))
     found = spark.read.parquet(files.sink)
     matches = found.filter("`too late` IS NULL").drop("too late").toArrow()
     events = found.filter("`too late` IS NOT NULL")
-    assert shown(matches) == shown(query.run(table.filter(pa.array(~late)), order_by="ts"))
+    assert shown(matches) == shown(query.run(in_time, order_by="ts"))
     assert events.filter("v IS NOT NULL OR start_time IS NOT NULL").count() == 0
-    matter = np.isin(table.column("type").to_numpy(zero_copy_only=False), ["A", "B", "C"])
-    assert shown(events.select("`too late`.*").toArrow()) == shown(table.filter(pa.array(late & matter)))
-    assert late_events(progress) == events.count() > 0
+    assert shown(events.select("`too late`.*").toArrow()) == shown(late)
+    assert late_events(progress) == late.num_rows
 
 
 def test_rows_before_1970_wait_as_well(spark: Any, tmp_path: Path) -> None:

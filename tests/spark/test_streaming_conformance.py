@@ -13,8 +13,8 @@ import pyarrow as pa
 import pytest
 
 import acelera as ac
-from cases import Case, actual, expected, load_cases
-from spark.test_conformance import shuffled, with_order, without_order
+from cases import Case, load_cases
+from spark.test_conformance import judge, shuffled, with_order
 from spark.test_streaming import Files
 
 EVERY = 1 if "ACELERA_SPARK_EXAMPLES" in os.environ else 40
@@ -62,17 +62,4 @@ def without_zone(kind: pa.DataType) -> pa.DataType:
 
 @pytest.mark.parametrize("case", [case for case in CASES if ordered_by_time(case)][::EVERY], ids=str)
 def test_case(case: Case, spark: Any, tmp_path: Path) -> None:
-    files = Files(spark, tmp_path)
-    if "error" in case.data:
-        with pytest.raises(Exception, match=case.data["error"]):
-            run(case, files)
-        return
-    try:
-        result = run(case, files)
-    except ac.UsageError as error:
-        if "which Spark does not tell apart" not in str(error):
-            raise
-        pytest.skip("two columns of the result differ only in case, which is refused")
-    if "rows" in case.data:
-        result = pa.Table.from_pylist(without_order(result.to_pylist())) if result.num_rows else result
-    assert actual(case, result) == expected(case)
+    judge(case, lambda: run(case, Files(spark, tmp_path)))
