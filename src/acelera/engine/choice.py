@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from acelera.engine.by_value import ValueMachine
+from acelera.engine.code import UnsupportedError
 from acelera.engine.guards import Guard
-from acelera.engine.instructions import UnsupportedError, compile_plan
+from acelera.engine.instructions import compile_plan
 from acelera.engine.letters import Alphabet
 from acelera.engine.machines import Machine, TableMachine
 from acelera.engine.plan import Plan

@@ -9,8 +9,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from acelera.automata.terms import Attr, Sql
+from acelera.engine.code import Input
 from acelera.engine.frames import Frame
-from acelera.engine.instructions import Input
 from acelera.engine.letters import over_columns
 from acelera.language import ast
 from acelera.language.evaluation import evaluate

@@ -1,19 +1,15 @@
 """Terms as instructions of a small stack machine, which the register kernel carries out.
 
-A value is a 64-bit number with a tag. What the number means is known beforehand: an integer (also a boolean, a date, a
-time in the plan's unit), the bits of a float, or the number of a string. A register is a tag and one to three numbers.
 Terms that the machine has no instruction for are not run here: `compile_plan` says so, and another machine takes over.
 """
 
 from __future__ import annotations
 
-import enum
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from acelera.automata.terms import (
@@ -38,109 +34,22 @@ from acelera.automata.terms import (
     Step,
     Summary,
     Term,
-    subterms,
 )
 from acelera.engine import opcodes as op
+from acelera.engine.code import COMPARISONS, FORMS, TIMES, Cell, Code, Input, Universal, UnsupportedError, flavour
 from acelera.engine.frames import attribute_type
 from acelera.engine.plan import Action, Edge, Plan, looks_at_one_event, stored_fields
+from acelera.engine.reading import chain, finest_unit, in_order_of_need, reads, starts
+from acelera.engine.sql_instructions import Expression
 from acelera.language import ast
 from acelera.language.aggregates import find_aggregate
-from acelera.language.evaluation import evaluate
 from acelera.language.expressions import type_of
 from acelera.language.schema import Schema
 from acelera.language.types import UNKNOWN, Kind, Type
 
-Ints = npt.NDArray[Any]
-
-
-class Form(enum.Enum):
-    """What a number stands for."""
-
-    INT = "integer"
-    FLOAT = "float"
-    STRING = "string"
-
-
-class UnsupportedError(Exception):
-    """There is no instruction for this; the message says what it is."""
-
-
-_FORMS = {
-    Kind.INT: Form.INT,
-    Kind.BOOL: Form.INT,
-    Kind.FLOAT: Form.FLOAT,
-    Kind.STRING: Form.STRING,
-    Kind.TIMESTAMP: Form.INT,
-    Kind.DATE: Form.INT,
-    Kind.DURATION: Form.INT,
-    Kind.DECIMAL: Form.INT,
-}
 _SELECTED = (Kind.STRING, Kind.DECIMAL)  # of these, aggregates can only take one out
-_TIMES = (Kind.TIMESTAMP, Kind.DURATION)
-_UNITS = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1_000, "ns": 1}
-
-_COMPARISONS = {"=": op.EQ, "<>": op.NE, "<": op.LT, "<=": op.LE, ">": op.GT, ">=": op.GE}
 _SELECTING = ("min", "max", "first", "last")
 _WIDTHS = {"avg": 2, "range": 2, "first": 2, "last": 2, "variance": 3, "stddev": 3}
-
-
-@dataclass(frozen=True)
-class Cell:
-    """A register: where its tag stands in a configuration, how many numbers follow, and what they are."""
-
-    at: int
-    width: int
-    kind: Kind
-    function: str | None = None
-    given: Kind = Kind.INT
-
-
-@dataclass(frozen=True)
-class Universal:
-    """A predicate that must hold for all combinations of members of sets.
-
-    `sets` are the registers that hold the sets: where each stands, how many values its members have, and where these
-    values go for the instructions, which read them as those of a configuration.
-    """
-
-    code: tuple[int, int]
-    sets: tuple[tuple[int, int, int], ...]
-
-
-@dataclass(frozen=True)
-class Input:
-    """What instructions read of an event: an attribute, or an expression that is evaluated beforehand."""
-
-    term: Term
-    kind: Kind
-
-
-@dataclass(frozen=True)
-class Code:
-    """The instructions of all edges of a plan, and the tables that they refer to.
-
-    `assign` and `marked` are ranges of instructions for each edge: the first computes the registers and tells whether
-    the conditions hold, the second leaves the values that the action stores. `universal` are conditions over sets.
-    """
-
-    code: Ints
-    assign: list[tuple[int, int]]
-    marked: list[tuple[int, int]]
-    universal: list[list[Universal]]
-    constants: Ints
-    constant_tags: Ints
-    texts: list[str]
-    inputs: list[Input]
-    unit: str
-    width: int
-    stored: dict[Action, tuple[Kind, ...]]
-    stored_width: int
-    stack_size: int
-    cells: dict[str, Cell]
-    set_cells: list[int]  # where sets stand in a configuration
-    members: dict[str, tuple[Kind, ...]]  # for each register that holds a set, what its members are
-    member_width: int
-    scale: int  # of decimals
 
 
 @dataclass(frozen=True)
@@ -181,8 +90,8 @@ class _Compiler:
     after: bool = False  # whether registers are read as they are after the assignment
 
     def compiled(self) -> Code:
-        self.unit = _finest_unit(self.plan, self.schema)
-        self.starts = _starts(self.plan)
+        self.unit = finest_unit(self.plan, self.schema)
+        self.starts = starts(self.plan)
         self._lay_out()
         assign, marked, universal = [], [], []
         stored: dict[Action, tuple[Kind, ...]] = {}
@@ -241,19 +150,19 @@ class _Compiler:
             for name, term in edge.assign:
                 assigned.setdefault(name, []).append(term)
         at = 1  # the state comes first
-        for name in _in_order_of_need(assigned):
+        for name in in_order_of_need(assigned):
             self.at = f"the register {name}"
             cell = self._cell(name, assigned[name], at)
             self.cells[name] = cell
             at += 1 + cell.width
 
     def _cell(self, name: str, terms: Sequence[Term], at: int) -> Cell:
-        functions = {part.function for term in terms for part in _chain(term) if isinstance(part, Step | Identity)}
+        functions = {part.function for term in terms for part in chain(term) if isinstance(part, Step | Identity)}
         if functions:
             function = functions.pop()
             if functions:
                 raise UnsupportedError
-            given = {self.kind_of(part.given) for term in terms for part in _chain(term) if isinstance(part, Step)}
+            given = {self.kind_of(part.given) for term in terms for part in chain(term) if isinstance(part, Step)}
             given -= {Kind.NULL}
             if len(given) > 1:
                 raise UnsupportedError
@@ -261,7 +170,7 @@ class _Compiler:
             found = find_aggregate(function)
             if found is None or found.user_defined or function not in op.AGGREGATES:
                 raise UnsupportedError(f"the aggregate function {function} is Python")
-            if kind not in _FORMS:
+            if kind not in FORMS:
                 raise UnsupportedError(f"values of type {kind.value}")
             if kind in _SELECTED and function not in (*_SELECTING, "count"):
                 raise UnsupportedError(f"{function} of values of type {kind.value}")
@@ -269,9 +178,11 @@ class _Compiler:
         if any(isinstance(term, Collected) for term in terms):
             self.members[name] = self._member_kinds(terms)
             return Cell(at, 1, Kind.INT)
-        alone = [term for term in terms if not any(part.name == name for part in _reads(term)) or not _is_sql(term)]
+        alone = [
+            term for term in terms if not any(part.name == name for part in reads(term)) or not isinstance(term, Sql)
+        ]
         kinds = {self.kind_of(term, name) for term in alone} - {Kind.NULL}
-        if len(kinds) > 1 or not kinds <= set(_FORMS):
+        if len(kinds) > 1 or not kinds <= set(FORMS):
             raise UnsupportedError
         cell = self.cells[name] = Cell(at, 1, kinds.pop() if kinds else Kind.INT)
         if any(self.kind_of(term, name) not in (cell.kind, Kind.NULL) for term in terms):
@@ -341,7 +252,7 @@ class _Compiler:
                 bound[key] = _Bound(at, kind)
                 at += 2
         begin = len(self.code)
-        _Expression(self, lambda node: bound[(node.variable, node.name)]).push(condition.predicate)
+        Expression(self, lambda node: bound[(node.variable, node.name)]).push(condition.predicate)
         self.emit(op.REQUIRE)
         return Universal((begin, len(self.code)), tuple(sets))
 
@@ -378,7 +289,7 @@ class _Compiler:
             kinds = {"max": op.LARGEST, "min": op.SMALLEST, "common": op.COMMON}
             for given in term.given:
                 self._push_as(given, cell.kind)
-                self.emit(kinds[term.kind], cell.at, _flavour(cell.kind))
+                self.emit(kinds[term.kind], cell.at, flavour(cell.kind))
         elif term == Position() and name in self.starts:
             self.emit(op.MOMENT)
             self.emit(op.STORE, cell.at)
@@ -397,7 +308,7 @@ class _Compiler:
             raise UnsupportedError
 
     def _fold(self, cell: Cell, name: str, term: Term) -> None:
-        steps = list(_chain(term))
+        steps = list(chain(term))
         match steps.pop():
             case Identity():
                 self.emit(op.IDENTITY, cell.at, _aggregate_code(cell))
@@ -448,7 +359,7 @@ class _Compiler:
                 one, two = self.push(left), self.push(right)
                 if one is not two and Kind.NULL not in (one, two):
                     raise UnsupportedError
-                self.emit(op.COMPARE_IF_SET, _COMPARISONS[operator], _flavour(two if one is Kind.NULL else one))
+                self.emit(op.COMPARE_IF_SET, COMPARISONS[operator], flavour(two if one is Kind.NULL else one))
                 return Kind.BOOL
             case Later(left, right):
                 self.push(left)
@@ -457,7 +368,7 @@ class _Compiler:
                 return Kind.BOOL
             case IfSet(predicate):
                 self.push(predicate)
-                for read in _reads(predicate):
+                for read in reads(predicate):
                     self.emit(op.OR_UNSET, self.cells[read.name].at)
                 return Kind.BOOL
             case Latest(guard):
@@ -478,10 +389,10 @@ class _Compiler:
         bound = dict(term.leaves)
         size, constants = len(self.code), len(self.constants)
         try:
-            return _Expression(self, lambda node: bound[(node.variable, node.name)]).push(term.expression)
+            return Expression(self, lambda node: bound[(node.variable, node.name)]).push(term.expression)
         except UnsupportedError:
             kind = self._type_of(term).kind
-            if not looks_at_one_event(term) or kind not in _FORMS or kind in (*_TIMES, Kind.DECIMAL):
+            if not looks_at_one_event(term) or kind not in FORMS or kind in (*TIMES, Kind.DECIMAL):
                 raise
             del self.code[size:], self.constants[constants:]
             self.emit(op.INPUT, self.inputs.setdefault(Input(term, kind), len(self.inputs)))
@@ -518,7 +429,7 @@ class _Compiler:
         kind = attribute_type(name, self.schema).kind
         if kind is Kind.NULL:
             return self.constant(None)
-        if kind not in _FORMS:
+        if kind not in FORMS:
             raise UnsupportedError(f"values of type {kind.value}")
         if kind is Kind.DECIMAL:
             self._agree_on_scale(attribute_type(name, self.schema).arrow)
@@ -544,161 +455,10 @@ class _Compiler:
         return cell.kind
 
 
-class _Expression:
-    """An SQL expression over terms."""
-
-    def __init__(self, compiler: _Compiler, bound: Callable[[ast.Attribute], Term]) -> None:
-        self.compiler, self.bound = compiler, bound
-
-    def push(self, expression: ast.Expression) -> Kind:
-        """Leave its value on the stack. Expressions that reach here are small, so recursion is safe."""
-        if sum(1 for _ in ast.walk(expression)) > 200:
-            raise UnsupportedError
-        return self._push(expression)
-
-    def _push(self, node: ast.Expression) -> Kind:
-        compiler = self.compiler
-        match node:
-            case ast.Literal(value):
-                return compiler.constant(value)
-            case ast.Timestamp() | ast.Interval():
-                moment = evaluate(node, _no_attributes)
-                factor = _UNITS[compiler.unit]
-                if moment is None or moment % factor:
-                    raise UnsupportedError
-                kind = Kind.TIMESTAMP if isinstance(node, ast.Timestamp) else Kind.DURATION
-                return compiler.constant(int(moment) // factor, kind)
-            case ast.Date():
-                return compiler.constant(evaluate(node, _no_attributes), Kind.DATE)
-            case ast.Attribute():
-                return compiler.push(self.bound(node))
-            case ast.Unary("NOT", operand):
-                self._push(operand)
-                compiler.emit(op.NOT)
-                return Kind.BOOL
-            case ast.Unary(_, operand):
-                kind = self._push(operand)
-                compiler.emit(op.NEGATE, _flavour(kind))
-                return kind
-            case ast.Binary(("AND" | "OR") as operator, left, right):
-                self._push(left)
-                self._push(right)
-                compiler.emit(op.AND if operator == "AND" else op.OR)
-                return Kind.BOOL
-            case ast.Binary(operator, left, right) if operator in _COMPARISONS:
-                self._compare(operator, left, right)
-                return Kind.BOOL
-            case ast.Binary(operator, left, right):
-                return self._arithmetic(operator, left, right)
-            case ast.IsNull(operand, negated):
-                self._push(operand)
-                compiler.emit(op.IS_NULL, int(negated))
-                return Kind.BOOL
-            case ast.Between(operand, low, high, negated):
-                self._compare(">=", operand, low)
-                self._compare("<=", operand, high)
-                compiler.emit(op.AND)
-                if negated:
-                    compiler.emit(op.NOT)
-                return Kind.BOOL
-            case ast.In(operand, items, negated):
-                for index, item in enumerate(items):
-                    self._compare("=", operand, item)
-                    if index:
-                        compiler.emit(op.OR)
-                if negated:
-                    compiler.emit(op.NOT)
-                return Kind.BOOL
-            case ast.Call(function, arguments):
-                return self._call(function, arguments)
-        raise UnsupportedError
-
-    def _pair(self, left: ast.Expression, right: ast.Expression) -> tuple[Kind, Kind]:
-        """Both values; integers become floats if they meet one."""
-        one = self._push(left)
-        two = self._push(right)
-        if one is Kind.INT and two is Kind.FLOAT:
-            self.compiler.emit(op.FLOAT_BELOW)
-            return Kind.FLOAT, Kind.FLOAT
-        if one is Kind.FLOAT and two is Kind.INT:
-            self.compiler.emit(op.TO_FLOAT)
-            return Kind.FLOAT, Kind.FLOAT
-        return one, two
-
-    def _compare(self, operator: str, left: ast.Expression, right: ast.Expression) -> None:
-        one, two = self._pair(left, right)
-        kind = two if one is Kind.NULL else one
-        if one is not two and Kind.NULL not in (one, two):
-            raise UnsupportedError
-        self.compiler.emit(op.COMPARE, _COMPARISONS[operator], _flavour(kind))
-
-    def _arithmetic(self, operator: str, left: ast.Expression, right: ast.Expression) -> Kind:
-        codes = {"+": op.ADD, "-": op.SUBTRACT, "*": op.MULTIPLY, "%": op.REMAINDER}
-        one, two = self._pair(left, right)
-        if {one, two} <= {Kind.INT, Kind.NULL} or {one, two} <= {Kind.FLOAT, Kind.NULL}:
-            kind = two if one is Kind.NULL else one
-            if operator == "/":
-                if kind is not Kind.FLOAT:
-                    self.compiler.emit(op.TO_FLOAT)
-                    self.compiler.emit(op.FLOAT_BELOW)
-                self.compiler.emit(op.DIVIDE)
-                return Kind.FLOAT
-            if operator in codes:
-                self.compiler.emit(codes[operator], _flavour(kind))
-                return kind
-        times = {
-            ("-", Kind.TIMESTAMP, Kind.TIMESTAMP): Kind.DURATION,
-            ("+", Kind.TIMESTAMP, Kind.DURATION): Kind.TIMESTAMP,
-            ("-", Kind.TIMESTAMP, Kind.DURATION): Kind.TIMESTAMP,
-            ("+", Kind.DURATION, Kind.TIMESTAMP): Kind.TIMESTAMP,
-            ("+", Kind.DURATION, Kind.DURATION): Kind.DURATION,
-            ("-", Kind.DURATION, Kind.DURATION): Kind.DURATION,
-        }
-        if (operator, one, two) in times:
-            self.compiler.emit(codes[operator], op.TIMES)
-            return times[(operator, one, two)]
-        raise UnsupportedError
-
-    def _call(self, function: str, arguments: Sequence[ast.Expression]) -> Kind:
-        compiler = self.compiler
-        if function == "coalesce":
-            kinds = [self._push(argument) for argument in arguments]
-            if len(set(kinds) - {Kind.NULL}) > 1:
-                raise UnsupportedError
-            for _ in arguments[1:]:
-                compiler.emit(op.COALESCE)
-            return next((kind for kind in kinds if kind is not Kind.NULL), Kind.NULL)
-        kind = self._push(arguments[0])
-        if function == "abs" and kind in (Kind.INT, Kind.FLOAT, Kind.DURATION):
-            compiler.emit(op.ABSOLUTE, _flavour(kind))
-            return kind
-        if function == "sqrt" and kind in (Kind.INT, Kind.FLOAT):
-            if kind is Kind.INT:
-                compiler.emit(op.TO_FLOAT)
-            compiler.emit(op.SQUARE_ROOT)
-            return Kind.FLOAT
-        raise UnsupportedError
-
-
-# --- small things -------------------------------------------------------------------------------------------------
-
-
-def _no_attributes(node: ast.Attribute) -> Any:
-    raise AssertionError(f"a constant has no attribute {node.name}")
-
-
-def _flavour(kind: Kind) -> int:
-    """Which numbers an instruction works on."""
-    form = _FORMS.get(kind, Form.INT)
-    if kind in _TIMES:
-        return op.TIMES
-    return {Form.INT: op.INTEGERS, Form.FLOAT: op.FLOATS, Form.STRING: op.STRINGS}[form]
-
-
 def _aggregate_code(cell: Cell) -> int:
     """The number of an aggregate function over a kind of values."""
     assert cell.function is not None
-    return op.AGGREGATES.index(cell.function) * op.FLAVOURS + _flavour(cell.given)
+    return op.AGGREGATES.index(cell.function) * op.FLAVOURS + flavour(cell.given)
 
 
 def _result_kind(function: str, given: Kind) -> Kind:
@@ -709,58 +469,3 @@ def _result_kind(function: str, given: Kind) -> Kind:
     if function == "range" and given is Kind.TIMESTAMP:
         return Kind.DURATION
     return given
-
-
-def _chain(term: Term) -> Sequence[Term]:
-    """A chain of aggregation steps, from the last to what it begins with."""
-    found = [term]
-    while isinstance(found[-1], Step):
-        found.append(found[-1].state)
-    return found
-
-
-def _in_order_of_need(assigned: dict[str, list[Term]]) -> list[str]:
-    """The registers, each after those that its assignments read."""
-    order: dict[str, None] = {}
-    names = list(assigned)
-    for _ in names:
-        for name in names:
-            read = {part.name for term in assigned[name] for part in _reads(term)} - {name}
-            if name not in order and read <= set(order):
-                order[name] = None
-    if len(order) < len(names):
-        raise UnsupportedError
-    return list(order)
-
-
-def _reads(term: Term) -> list[Reg | Fresh]:
-    return [part for part in subterms(term) if isinstance(part, Reg | Fresh)]
-
-
-def _is_sql(term: Term) -> bool:
-    return isinstance(term, Sql)
-
-
-def _starts(plan: Plan) -> set[str]:
-    """The registers that hold where something starts, only to be compared with where a guard's match starts."""
-    found = {
-        term.left.name
-        for edge in plan.edges
-        for term in edge.conditions
-        if isinstance(term, Later) and isinstance(term.left, Reg) and isinstance(term.right, Latest)
-    }
-    for edge in plan.edges:
-        for term in (*edge.conditions, *(term for _, term in edge.assign)):
-            if not isinstance(term, Later) and not isinstance(term, Reg):
-                found -= {part.name for part in _reads(term)}
-    return found
-
-
-def _finest_unit(plan: Plan, schema: Schema) -> str:
-    """One unit for all times that the plan remembers or compares, so that they can be compared as integers."""
-    terms = [term for edge in plan.edges for _, term in edge.assign]
-    terms += [term for edge in plan.edges for term in edge.conditions]
-    terms += [term for edge in plan.edges for _, bag in edge.action.marks for mark in bag for term in mark.terms()]
-    names = {part.name for term in terms for part in subterms(term) if isinstance(part, Attr)}
-    kinds = [attribute_type(name, schema) for name in names]
-    return min((kind.arrow.unit for kind in kinds if kind.kind in _TIMES), key=lambda unit: _UNITS[unit], default="us")

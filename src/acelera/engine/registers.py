@@ -21,10 +21,10 @@ from acelera.engine import kernels
 from acelera.engine import opcodes as op
 from acelera.engine import register_kernels as registers
 from acelera.engine.arena import Arena, Slots, grown
+from acelera.engine.code import Code
 from acelera.engine.compiled import announce
 from acelera.engine.guards import Guard
 from acelera.engine.inputs import decimals, input_column, scaled, time_type
-from acelera.engine.instructions import Code
 from acelera.engine.interned import Strings, Tables, ValueSets
 from acelera.engine.letters import Alphabet
 from acelera.engine.machines import Events, Waiting
