@@ -1,4 +1,4 @@
-"""One Spark for all tests of this folder, and tables that go in and come out."""
+"""One Spark for all tests of this folder that a process runs, and tables that go in and come out."""
 
 from __future__ import annotations
 
@@ -29,14 +29,6 @@ OPTIONS = {
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.codegen.wholeStage": "false",
 }
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """All of them run in one worker, which starts the only Spark (`--dist loadgroup`)."""
-    here = Path(__file__).parent
-    for item in items:
-        if here in item.path.parents:
-            item.add_marker(pytest.mark.xdist_group("spark"))
 
 
 @pytest.fixture(scope="session")
