@@ -11,7 +11,7 @@ demo: $(VENV)/.run
 	$(BIN)/acelera demo
 
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist loadgroup
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -31,7 +31,7 @@ bench-spark: $(VENV)/.dev
 
 # The property tests with as many cases as one likes: make long EXAMPLES=100000
 long: $(VENV)/.dev
-	ACELERA_EXAMPLES=$(EXAMPLES) $(BIN)/python -m pytest -n auto -m property
+	ACELERA_EXAMPLES=$(EXAMPLES) $(BIN)/python -m pytest -n auto --dist loadgroup -m property
 
 # The documents as a site: open site/index.html.
 docs: $(VENV)/.docs
