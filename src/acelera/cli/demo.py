@@ -73,7 +73,7 @@ def _source(path: Path, in_process: bool, debug: bool) -> Iterator[Any]:
 
     with ExitStack() as stack:
         with _doing("starting Spark"):
-            frame = stack.enter_context(session(debug)).read.parquet(str(path))
+            frame = stack.enter_context(session(debug)).read.parquet(str(path.resolve()))
         yield frame
 
 
