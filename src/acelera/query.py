@@ -379,7 +379,10 @@ class Query:
 
         assert checked.schema is not None
         if self._planned is None or self._planned[0] != checked.schema:
-            plan = plan_of(self._automaton(checked), checked.schema, self._is_formula)
+            automaton = self._automaton(checked)
+            if not automaton.transitions:
+                warnings.warn("nothing can match: parts of the query exclude each other", AceleraWarning, stacklevel=4)
+            plan = plan_of(automaton, checked.schema, self._is_formula)
             self._planned = (checked.schema, plan)
         return self._planned[1]
 
@@ -396,7 +399,7 @@ class Query:
                 table, numbers = table.take(pa.array(indices)), numbers[indices]
         result = in_order(list(session.pages(table, numbers)), session.schema)
         if session.types_not_seen():
-            warn_of_misspelt_types(self.ast.formula, whole, checked.schema)
+            warn_of_misspelt_types(self.ast.formula, whole, checked.schema, not result.num_rows)
         return result
 
     def _run_spark(
@@ -582,8 +585,11 @@ def _uses_own_aggregates(tree: ast.Query) -> bool:
     return any(function is not None and function.user_defined for function in functions)
 
 
-def warn_of_misspelt_types(formula: ast.Formula, table: pa.Table, schema: Schema) -> None:
-    """A type that no row has, but that is near to one that rows have, is most likely a slip."""
+def warn_of_misspelt_types(formula: ast.Formula, table: pa.Table, schema: Schema, nothing_found: bool = False) -> None:
+    """A type that no row has, but that is near to one that rows have, is most likely a slip.
+
+    If nothing was found, a type that no row has is told in any case.
+    """
     if schema.type_column is None:
         return
     present = {value for value in table.column(schema.type_column).unique().to_pylist() if value is not None}
@@ -592,6 +598,9 @@ def warn_of_misspelt_types(formula: ast.Formula, table: pa.Table, schema: Schema
         near = nearest(name, sorted(present - asked))
         if near is not None:
             warnings.warn(f"no row is of type `{name}`; did you mean `{near}`?", AceleraWarning, stacklevel=3)
+        elif nothing_found and present:
+            shown = ", ".join(f"`{each}`" for each in sorted(present)[:8]) + (", …" if len(present) > 8 else "")
+            warnings.warn(f"no row is of type `{name}`; there are {shown}", AceleraWarning, stacklevel=3)
 
 
 def _one_of(option: str, value: object, allowed: Sequence[str]) -> None:

@@ -119,8 +119,8 @@ def test_columns_of_text_have_the_types_and_values_that_they_have_in_process(spa
     with sessions.with_options(spark, sessions.OPTIONS):
         for name in ("t.csv", "t.json"):
             inputs = find_inputs([str(tmp_path / name)], None)
-            frame = frames_of(spark, inputs)[None]
-            (source,) = sources_of(inputs, lambda _: None)
+            frame = frames_of(spark, inputs, [])[None]
+            (source,) = sources_of(inputs, [], lambda _: None)
             there = {each.name: each.type for each in arrow_schema(frame)}
             here = {each.name: each.type for each in source.schema}
             assert {k: v for k, v in there.items() if k != "s"} == {k: v for k, v in here.items() if k != "s"}

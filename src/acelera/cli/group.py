@@ -57,6 +57,7 @@ def in_options(message: str) -> str:
     >>> in_options("no column `order_by`; add one to order_by")
     'no column `order_by`; add one to --order-by'
     """
+    message = message.replace("ties='keep'", "--ties keep")
     return _OPTION.sub(lambda found: f"--{found[1].replace('_', '-')}{' ' if found[2] else ''}", message)
 
 

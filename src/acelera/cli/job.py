@@ -27,6 +27,7 @@ class Job:
     type_column: str
     event_type: str | None
     limit: int
+    ties: str = "error"
 
     @property
     def options(self) -> dict[str, Any]:

@@ -29,7 +29,7 @@ def run_here(job: Job, progress: Progress) -> Outcome:
     """Find the matches in files, and write them or give the first of them."""
     sources = _sources(job, progress)
     described = _described(sources)
-    session = job.query.open(described, **job.options)
+    session = job.query.open(described, ties=job.ties, **job.options)
     if job.output is not None:
         refuse_unfit(job.output, session.schema)
     stream = schema_of(described, type_column=job.type_column, event_type=job.event_type, stream=job.query.ast.stream)
@@ -49,7 +49,9 @@ def run_here(job: Job, progress: Progress) -> Outcome:
                 types.update(rows.column(stream.type_column).unique().to_pylist())
             progress.advance(rows.num_rows, session.matches - before)
     if stream.type_column is not None and session.types_not_seen():
-        warn_of_misspelt_types(job.query.ast.formula, pa.table({stream.type_column: list(types)}), stream)
+        warn_of_misspelt_types(
+            job.query.ast.formula, pa.table({stream.type_column: list(types)}), stream, not session.matches
+        )
     rows_found = None if job.output is not None else pa.Table.from_batches(shown, session.schema).to_pylist()
     return Outcome(session.events, session.matches, rows_found)
 
@@ -57,7 +59,7 @@ def run_here(job: Job, progress: Progress) -> Outcome:
 def _sources(job: Job, progress: Progress) -> list[Source]:
     if job.inputs.format != "parquet":
         progress.begin("looking at types")
-    return sources_of(job.inputs, progress.advance)
+    return sources_of(job.inputs, job.order_by, progress.advance)
 
 
 def _described(sources: Sequence[Source]) -> object:

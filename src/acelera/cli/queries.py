@@ -52,6 +52,8 @@ def check(file: Any, schema_file: Path | None, order_by: str | None, type_column
             event_type=event_type,
         )
     click.echo(f"{name}: ok\n\n{checked}\n")
+    if not checked.automaton.transitions:
+        click.echo("warning: nothing can match: parts of the query exclude each other", err=True)
     _echo_pairs("variables", checked.variables)
     if result is not None:
         _echo_pairs("result", {column.name: str(column.type) for column in result})

@@ -15,6 +15,7 @@ from acelera.cli.outputs import find_output
 from acelera.cli.progress import Progress, progress
 from acelera.cli.queries import EVENT_TYPE, ORDER_BY, QUERY, TYPE_COLUMN, listed, read_text
 from acelera.cli.tables import console, table_of
+from acelera.query import TIES
 
 _DELAY = r"\d+ (millisecond|second|minute|hour|day|week)s?"
 
@@ -31,6 +32,13 @@ _DELAY = r"\d+ (millisecond|second|minute|hour|day|week)s?"
 @click.option("--overwrite", is_flag=True, help="Replace OUT if it is there.")
 @click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="How many matches to show.")
 @click.option("--in-process", is_flag=True, help="Without Spark: read the files in this process.")
+@click.option(
+    "--ties",
+    type=click.Choice(TIES),
+    default="error",
+    show_default=True,
+    help="Rows of a key that are equal under --order-by: refuse them, or, with --in-process, keep their order.",
+)
 @click.option("--explain", "explaining", is_flag=True, help="Say how the query would run, and do not run it.")
 @click.option("--stream", is_flag=True, help="Watch one folder and go on as files come; needs --checkpoint and -o.")
 @click.option("--checkpoint", metavar="DIR", help="With --stream: where it remembers how far it is.")
@@ -86,6 +94,7 @@ def run(context: click.Context, /, **given: Any) -> None:
         type_column=given["type_column"],
         event_type=given["event_type"],
         limit=given["limit"],
+        ties=given["ties"],
     )
     if given["explaining"]:
         click.echo(_explained(job, given))
@@ -102,6 +111,8 @@ def _check_options(given: dict[str, Any]) -> None:
     streaming = [f"--{name}" for name in ("checkpoint", "watermark", "once") if given[name]]
     if streaming and not given["stream"]:
         raise click.UsageError(f"{streaming[0]} is for --stream")
+    if given["ties"] == "keep" and not given["in_process"]:
+        raise click.UsageError("on Spark rows have no order of arrival; --ties keep is for --in-process")
     if not given["in_process"] and not listed(given["order_by"]):
         raise click.UsageError("on Spark rows have no order of their own; say it with --order-by")
     if not given["stream"]:

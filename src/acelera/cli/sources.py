@@ -42,7 +42,7 @@ class Source:
             yield from _READERS[self.format](self.path, schema)
 
 
-def sources_of(inputs: Inputs, seen: Seen) -> list[Source]:
+def sources_of(inputs: Inputs, order_by: Sequence[str], seen: Seen) -> list[Source]:
     """The files with the types of their columns; text is read once to find out."""
     found = []
     for event_type, parts in inputs.by_type.items():
@@ -53,7 +53,7 @@ def sources_of(inputs: Inputs, seen: Seen) -> list[Source]:
                     f"`{part.path}` holds folders that are named key=value; they are read on Spark, so leave out "
                     "--in-process"
                 )
-        schema, rows = _DESCRIBERS[inputs.format](files, seen)
+        schema, rows = _DESCRIBERS[inputs.format](files, order_by, seen)
         found += [
             Source(file, inputs.format, event_type, schema, count) for file, count in zip(files, rows, strict=True)
         ]
@@ -72,7 +72,7 @@ def _readable(path: Path) -> Iterator[None]:
 # --- parquet ------------------------------------------------------------------------------------------------------
 
 
-def _describe_parquet(files: Sequence[Path], seen: Seen) -> tuple[pa.Schema, list[int]]:
+def _describe_parquet(files: Sequence[Path], order_by: Sequence[str], seen: Seen) -> tuple[pa.Schema, list[int]]:
     schemas, rows = [], []
     for path in files:
         with _readable(path), pa.parquet.ParquetFile(path) as file:
@@ -105,7 +105,7 @@ def _filled(columns: Mapping[str, Any], size: int, schema: pa.Schema) -> pa.Reco
 # --- CSV ----------------------------------------------------------------------------------------------------------
 
 
-def _describe_csv(files: Sequence[Path], seen: Seen) -> tuple[pa.Schema, list[int]]:
+def _describe_csv(files: Sequence[Path], order_by: Sequence[str], seen: Seen) -> tuple[pa.Schema, list[int]]:
     names = _header(files[0])
     candidates, valued = {name: list(FORMS) for name in names}, dict.fromkeys(names, False)
     rows = []
@@ -123,7 +123,7 @@ def _describe_csv(files: Sequence[Path], seen: Seen) -> tuple[pa.Schema, list[in
                     valued[name] |= column.null_count < len(column)
                 rows[-1] += batch.num_rows
                 seen(batch.num_rows)
-    return pa.schema([(name, chosen(candidates[name], valued[name])) for name in names]), rows
+    return pa.schema([(name, chosen(candidates[name], valued[name], name in order_by)) for name in names]), rows
 
 
 def _header(path: Path) -> list[str]:
@@ -162,7 +162,7 @@ def _read_csv(path: Path, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
 # --- JSON ---------------------------------------------------------------------------------------------------------
 
 
-def _describe_json(files: Sequence[Path], seen: Seen) -> tuple[pa.Schema, list[int]]:
+def _describe_json(files: Sequence[Path], order_by: Sequence[str], seen: Seen) -> tuple[pa.Schema, list[int]]:
     found: pa.Schema = pa.schema([])
     candidates: dict[str, list[pa.DataType]] = {}
     valued: dict[str, bool] = {}
@@ -184,7 +184,7 @@ def _describe_json(files: Sequence[Path], seen: Seen) -> tuple[pa.Schema, list[i
     kinds = {each.name: pa.string() if pa.types.is_null(each.type) else each.type for each in found}
     for name, kind in kinds.items():
         if kind == pa.string():
-            kinds[name] = chosen(candidates.get(name, []), valued.get(name, False))
+            kinds[name] = chosen(candidates.get(name, []), valued.get(name, False), name in order_by)
     return pa.schema(list(kinds.items())), rows
 
 
@@ -233,7 +233,7 @@ def _read_json(path: Path, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         yield from pa.table(arrays, schema=schema).combine_chunks().to_batches()
 
 
-_DESCRIBERS: dict[str, Callable[[Sequence[Path], Seen], tuple[pa.Schema, list[int]]]] = {
+_DESCRIBERS: dict[str, Callable[[Sequence[Path], Sequence[str], Seen], tuple[pa.Schema, list[int]]]] = {
     "parquet": _describe_parquet,
     "csv": _describe_csv,
     "json": _describe_json,

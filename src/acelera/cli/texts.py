@@ -1,8 +1,9 @@
 """Types of columns that are written as text, in CSV and JSON: the same rules in process and on Spark.
 
 A column has the first of these types that all its values have the form of: int64, double, boolean, date, timestamp (in
-UTC, where it names no zone of its own); otherwise it is text. In JSON, only texts are looked at, for dates and
-timestamps. The forms are regular expressions that mean the same to Arrow and to Java.
+UTC, where it names no zone of its own); otherwise it is text. Without a single value it has no type at all, and can be
+compared with anything; a column that orders the stream is then one of timestamps. In JSON, only texts are looked at,
+for dates and timestamps. The forms are regular expressions that mean the same to Arrow and to Java.
 """
 
 from __future__ import annotations
@@ -39,13 +40,17 @@ def narrowed(column: Any, candidates: Iterable[pa.DataType]) -> list[pa.DataType
     return [kind for kind in candidates if pc.all(pc.match_substring_regex(column, FORMS[kind]), min_count=0).as_py()]
 
 
-def chosen(candidates: Sequence[pa.DataType], any_value: bool) -> pa.DataType:
-    """The type of a column: without a single value it is text."""
-    return candidates[0] if candidates and any_value else pa.string()
+def chosen(candidates: Sequence[pa.DataType], any_value: bool, orders: bool) -> pa.DataType:
+    """The type of a column, of which it is known whether it has any value, and whether it orders the stream."""
+    if not any_value:
+        return INSTANT if orders else pa.null()
+    return candidates[0] if candidates else pa.string()
 
 
 def read_as(column: Any, kind: pa.DataType, name: str) -> Any:
     """The values of a column of text."""
+    if pa.types.is_null(kind):
+        return pa.nulls(len(column))
     try:
         return _instants(column) if kind == INSTANT else column.cast(kind)
     except pa.ArrowException as error:

@@ -287,7 +287,7 @@ class _Checker:
             self.wrong(
                 f"{what} needs a stream with time",
                 span,
-                f"order_by (--order-by) must begin with a timestamp column{found}",
+                f"order_by must begin with a timestamp column{found}",
             )
             return UNKNOWN
         return self.schema.time

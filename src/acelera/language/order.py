@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime
+import re
+import zoneinfo
 from collections.abc import Mapping, Sequence
 
 from acelera.errors import DataError
@@ -34,11 +36,30 @@ def tie(rows: tuple[int, int] | None, row: Mapping[str, Value], keys: Sequence[s
 
 
 def show(schema: Schema, name: str, value: Value) -> str:
-    """A value as a person writes it."""
-    if value is not None and schema.columns[name].kind is Kind.TIMESTAMP:
-        try:
-            moment = datetime.datetime(1970, 1, 1) + datetime.timedelta(microseconds=value // 1000)
-        except OverflowError:  # beyond the years that Python knows
-            return f"{value} ns"
-        return moment.isoformat(sep=" ") + (f"{value % 1000:03d}" if value % 1000 else "")
-    return repr(value)
+    """A value as a person writes it; a time with a zone as it is in the zone of its column."""
+    kind = schema.columns[name]
+    if value is None or kind.kind is not Kind.TIMESTAMP:
+        return repr(value)
+    try:
+        moment = datetime.datetime(1970, 1, 1) + datetime.timedelta(microseconds=value // 1000)
+        offset = _offset(moment, kind.arrow.tz)
+        moment += offset or datetime.timedelta(0)
+    except OverflowError:  # beyond the years that Python knows
+        return f"{value} ns"
+    written = moment.isoformat(sep=" ") + (f"{value % 1000:03d}" if value % 1000 else "")
+    return written if offset is None else written + f"{datetime.timezone(offset)}".removeprefix("UTC").rjust(1, "Z")
+
+
+def _offset(moment: datetime.datetime, zone: str | None) -> datetime.timedelta | None:
+    """How far a zone is from UTC at a moment."""
+    if zone is None:
+        return None
+    try:
+        known: datetime.tzinfo = zoneinfo.ZoneInfo(zone)
+    except (zoneinfo.ZoneInfoNotFoundError, ValueError):  # an offset such as +02:00
+        written = re.fullmatch(r"([+-])(\d\d):?(\d\d)", zone)
+        if written is None:
+            return datetime.timedelta(0)
+        size = datetime.timedelta(hours=int(written[2]), minutes=int(written[3]))
+        return -size if written[1] == "-" else size
+    return moment.replace(tzinfo=datetime.timezone.utc).astimezone(known).utcoffset()

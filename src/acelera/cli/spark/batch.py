@@ -12,8 +12,9 @@ from acelera.cli.job import Job, Outcome
 from acelera.cli.outputs import Output, beside, refuse_unfit
 from acelera.cli.progress import Progress
 from acelera.cli.spark.errors import told_in_short
-from acelera.cli.spark.reading import frames_of, uri
+from acelera.cli.spark.reading import frames_of, place
 from acelera.cli.spark.session import is_classic, session
+from acelera.spark.columns import quoted
 from acelera.spark.schemas import arrow_schema
 
 Result = TypeVar("Result")
@@ -24,7 +25,7 @@ LOOKS_A_SECOND = 4
 def explain_on_spark(job: Job, debug: bool) -> str:
     """What the query does with these files, and what runs where."""
     with session(debug) as spark, told_in_short():
-        frames = frames_of(spark, job.inputs)
+        frames = frames_of(spark, job.inputs, job.order_by)
         return job.query.explain(frames.get(None, frames), **job.options)
 
 
@@ -41,22 +42,33 @@ def _run(job: Job, spark: Any, progress: Progress) -> Outcome:
     progress.begin("looking at the input")
     observed, frames = [], {}
     one = functions.count(functions.lit(1)).alias("rows")
-    for name, frame in frames_of(spark, job.inputs).items():
-        observed.append(Observation())
-        frames[name] = frame.observe(observed[-1], one)
+    for name, frame in frames_of(spark, job.inputs, job.order_by).items():
+        observed.append((Observation(), frame))
+        frames[name] = frame.observe(observed[-1][0], one)
     progress.begin("running")
     result = job.query.run(frames.get(None, frames), **job.options)
     if job.output is None:
         rows = result.limit(job.limit + 1).toArrow().to_pylist()
         if len(rows) > job.limit:
             return Outcome(None, job.limit, rows[: job.limit], more=True)
-        return Outcome(sum(each.get["rows"] for each in observed), len(rows), rows)
+        return Outcome(sum(_rows(*each) for each in observed), len(rows), rows)
     refuse_unfit(job.output, arrow_schema(result))
+    for each in result.schema.fields:
+        if each.dataType.simpleString() == "void":  # which no file can hold
+            result = result.withColumn(each.name, functions.col(quoted(each.name)).cast("string"))
     matches = Observation()
-    with _place(job.output) as place:
+    with _place(job.output) as target:
         written = result.observe(matches, one).write.mode("overwrite" if job.output.overwrite else "error")
-        written.format(job.output.format).options(header="true", escape='"').save(place)
-    return Outcome(sum(each.get["rows"] for each in observed), matches.get["rows"])
+        written.format(job.output.format).options(header="true", escape='"').save(target)
+    return Outcome(sum(_rows(*each) for each in observed), _rows(matches, result))
+
+
+def _rows(observation: Any, frame: Any) -> int:
+    """How many rows were seen; where Spark finds that nothing can come out, it forgets that, and they are counted."""
+    try:
+        return int(observation.get["rows"])
+    except Exception:  # an assertion in the JVM, or no such key, by kind of session
+        return int(frame.count())
 
 
 @contextmanager
@@ -66,7 +78,7 @@ def _place(output: Output) -> Iterator[str]:
         yield output.path
         return
     with beside(Path(output.path)) as partial:
-        yield uri(str(partial))
+        yield place(str(partial))
 
 
 # --- while it runs ------------------------------------------------------------------------------------------------

@@ -37,6 +37,11 @@ def in_short(text: str) -> AceleraError:
     ours = _OURS.search(text)
     if ours is not None:
         return DataError(ours[2].strip())
+    if "TIMESTAMP(NANOS" in text:
+        return DataError(
+            f"Spark reads no times in nanoseconds, as pandas writes them{_file(text)}. Write them in microseconds, "
+            "df.to_parquet(…, coerce_timestamps='us', allow_truncated_timestamps=True), or read them here: --in-process"
+        )
     conditions = [(name, told) for name, told in _CONDITION.findall(text) if not name.startswith(_WRAPPERS)]
     if conditions:
         name, told = conditions[-1]
@@ -47,5 +52,11 @@ def in_short(text: str) -> AceleraError:
 
 def _with_file(told: str, text: str) -> str:
     """The first sentence of a reason, and the file that was being read if it does not name one."""
-    sentence, file = _SENTENCE.split(told)[0], _FILE.search(text)
-    return sentence if file is None or "file:" in sentence else f"{sentence} in {file[1]}"
+    sentence = _SENTENCE.split(told)[0]
+    return sentence if "file:" in sentence else f"{sentence}{_file(text)}"
+
+
+def _file(text: str) -> str:
+    """The file that was being read, if there was one."""
+    found = _FILE.search(text)
+    return "" if found is None else f" in {found[1]}"

@@ -15,7 +15,7 @@ from acelera.cli.inputs import Input, is_remote
 from acelera.cli.job import Job
 from acelera.cli.progress import Progress, count
 from acelera.cli.spark.errors import told_in_short
-from acelera.cli.spark.reading import layout_of, uri
+from acelera.cli.spark.reading import layout_of, pattern, place
 from acelera.cli.spark.session import session, with_options
 from acelera.errors import UsageError
 from acelera.spark.planning import BUCKETS
@@ -92,22 +92,22 @@ def _start(job: Job, watch: Watch, spark: Any, progress: Progress) -> Any:
     from pyspark.sql import functions
 
     progress.begin("looking at the input")
-    (place,), output = job.inputs.parts, job.output
+    (folder,), output = job.inputs.parts, job.output
     assert output is not None
-    frame = _frame(job, place, watch, spark)
-    result = job.query.run(frame if place.event_type is None else {place.event_type: frame}, **job.options)
+    frame = _frame(job, folder, watch, spark)
+    result = job.query.run(frame if folder.event_type is None else {folder.event_type: frame}, **job.options)
     counted = result.observe(MATCHES, functions.count(functions.lit(1)).alias("rows"))
     writer = counted.writeStream.format(output.format).outputMode("append")
-    writer = writer.option("path", uri(output.path)).option("checkpointLocation", uri(watch.checkpoint))
+    writer = writer.option("path", place(output.path)).option("checkpointLocation", place(watch.checkpoint))
     return (writer.trigger(availableNow=True) if watch.once else writer).start()
 
 
-def _frame(job: Job, place: Input, watch: Watch, spark: Any) -> Any:
+def _frame(job: Job, folder: Input, watch: Watch, spark: Any) -> Any:
     """The folder as a growing frame; it is checked that events have a time before Spark is asked to watch it."""
-    layout = layout_of(spark, job.inputs.format, [uri(place.path)])
-    frame = layout.frame(spark.readStream, uri(place.path))
+    layout = layout_of(spark, job.inputs.format, [pattern(folder.path)], job.order_by).with_texts()
+    frame = layout.frame(spark.readStream, pattern(folder.path))
     columns = {each.name: each.type for each in arrow_schema(frame)}
-    described = columns if place.event_type is None else {place.event_type: columns}
+    described = columns if folder.event_type is None else {folder.event_type: columns}
     job.query.check(described, **job.options)
     kind = columns[job.order_by[0]]
     if not pa.types.is_timestamp(kind):
