@@ -169,8 +169,8 @@ def test_every_format_of_output(run: Run) -> None:
         '"start_time","low","high"\n2024-01-02 09:00:00.000000Z,100,102\n2024-01-02 09:00:00.000000Z,100,101.5\n'
     )
     assert Path("x.json").read_text() == (
-        '{"start_time":"2024-01-02T09:00:00.000Z","low":100.0,"high":102.0}\n'
-        '{"start_time":"2024-01-02T09:00:00.000Z","low":100.0,"high":101.5}\n'
+        '{"start_time":"2024-01-02T09:00:00.000000Z","low":100.0,"high":102.0}\n'
+        '{"start_time":"2024-01-02T09:00:00.000000Z","low":100.0,"high":101.5}\n'
     )
     again = run("x.csv", "x.json", query="-", input="MATCH ANY")
     assert again.exit_code == 2 and "several formats, csv (`x.csv`) and json (`x.json`)" in again.stderr
@@ -180,7 +180,7 @@ def test_json_holds_lists_and_structs(run: Run) -> None:
     query = "SELECT * MATCH SELL AS a WITHIN 1 SECOND"
     assert run("ticks.csv", "--order-by", "ts", "-o", "x.json", query="-", input=query).exit_code == 0
     first = json.loads(Path("x.json").read_text().splitlines()[0])
-    assert first["a"] == [{"time": "2024-01-02T09:00:00.000Z", "type": "SELL", "name": "ACME", "price": 100.0}]
+    assert first["a"] == [{"time": "2024-01-02T09:00:00.000000Z", "type": "SELL", "name": "ACME", "price": 100.0}]
 
 
 def test_output_that_is_there_is_replaced_only_if_asked_for(run: Run) -> None:

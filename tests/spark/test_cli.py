@@ -85,7 +85,7 @@ def test_an_input_for_each_event_type(acelera: Callable[..., Result], tmp_path: 
     assert acelera(*given, "here.json", "--in-process").exit_code == 0
     written = [line for part in Path("there.json").glob("part-*") for line in part.read_text().splitlines()]
     assert written == Path("here.json").read_text().splitlines()
-    assert json.loads(written[0]) == {"start_time": "2024-01-02T09:00:00.000Z", "A_v": 1, "B_w": "x"}
+    assert json.loads(written[0]) == {"start_time": "2024-01-02T09:00:00.000000Z", "A_v": 1, "B_w": "x"}
 
 
 COLUMNS = {
@@ -225,3 +225,66 @@ def test_the_demo_finds_what_it_finds_in_process(acelera: Callable[..., Result])
 def found(output: str) -> list[str]:
     """The lines that tell how many matches there are."""
     return [line for line in output.splitlines() if " matches" in line and line[0].isdigit()]
+
+
+@pytest.mark.parametrize("output", ["out.parquet", None])
+def test_nothing_found_is_no_mistake(acelera: Callable[..., Result], tmp_path: Path, output: str | None) -> None:
+    """Spark finds out that nothing can come out, and forgets what it has seen."""
+    (tmp_path / "q.acel").write_text("SELECT start_time MATCH NONE_SUCH")
+    target = [] if output is None else ["-o", output]
+    result = acelera("run", "q.acel", EXAMPLES / "ticks.csv", "--order-by", "ts", *target)
+    assert (result.exit_code, result.stderr.splitlines()[-1].split(", ")[:2]) == (0, ["8 events", "0 matches"])
+
+
+def test_names_of_files_that_are_patterns_elsewhere(acelera: Callable[..., Result], tmp_path: Path) -> None:
+    for name in ("day 1.csv", "d[1]{a}.csv", "50%.csv", "in put/1.csv"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes((EXAMPLES / "ticks.csv").read_bytes())
+        result = acelera("run", EXAMPLES / "rise.acel", name, "--order-by", "ts", "-o", f"{name} out.parquet")
+        assert (result.exit_code, result.stderr.splitlines()[-1][:20]) == (0, "8 events, 14 matches"), result.stderr
+        assert pq.read_table(tmp_path / f"{name} out.parquet").num_rows == 14
+
+
+def test_what_pandas_writes_by_default(acelera: Callable[..., Result], tmp_path: Path) -> None:
+    times = pa.array([1, 2], pa.timestamp("ns", "UTC"))
+    pq.write_table(pa.table({"ts": times, "type": ["A", "B"]}), tmp_path / "t.parquet")
+    (tmp_path / "q.acel").write_text("SELECT start_time MATCH A ; B")
+    result = acelera("run", "q.acel", "t.parquet", "--order-by", "ts")
+    assert result.exit_code == 1
+    assert "no times in nanoseconds" in result.stderr and "--in-process" in result.stderr
+    assert acelera("run", "q.acel", "t.parquet", "--order-by", "ts", "--in-process").exit_code == 0
+
+
+def test_texts_are_read_and_written_as_they_are(acelera: Callable[..., Result], tmp_path: Path) -> None:
+    first, second = '2024-01-01T00:00:00.123456Z,A,"",1,', "2024-01-01T00:00:01.5Z,A,,nan,"
+    (tmp_path / "t.csv").write_text(f'ts,type,v,f,none\n{first}\n{second}\n2024-01-01T00:00:02Z,A," x ",inf,\n')
+    (tmp_path / "q.acel").write_text("SELECT a.time AS t, a.v AS v, a.f AS f MATCH A AS a FILTER a.none IS NULL")
+    (tmp_path / "without_f.acel").write_text("SELECT a.time AS t, a.v AS v MATCH A AS a FILTER a.none IS NULL")
+    for query, name in (("q.acel", "o.csv"), ("without_f.acel", "o.json")):
+        for folder, where in (("there", []), ("here", ["--in-process"])):
+            (tmp_path / folder).mkdir(exist_ok=True)
+            result = acelera("run", query, "t.csv", "--order-by", "ts", "-o", f"{folder}/{name}", *where)
+            assert result.exit_code == 0, result.stderr
+        there, here = (values(tmp_path / folder / name) for folder in ("there", "here"))
+        assert there == here
+        assert "123456" in here[0] and "' x '" in here[2] and "'v': ''" in here[0] and "'v': None" in here[1]
+
+
+def values(path: Path) -> list[str]:
+    """The rows of a result, which is a file or a folder of files."""
+    files = sorted(path.glob("part-*")) if path.is_dir() else [path]
+    sources = [each for file in files for each in sources_of(find_inputs([str(file)], None), [], lambda _: None)]
+    rows = pa.concat_tables([pa.Table.from_batches(each.batches(), each.schema) for each in sources]).to_pylist()
+    return sorted(map(str, rows))
+
+
+def test_a_day_on_which_nothing_happened(acelera: Callable[..., Result], tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("ts,type,temp\n")
+    (tmp_path / "q.acel").write_text(
+        "SELECT r.temp AS temp, start_time MATCH Reading AS r FILTER r.temp > 20 WITHIN 1 MINUTE"
+    )
+    for where in ([], ["--in-process"]):
+        result = acelera("run", "q.acel", "t.csv", "--order-by", "ts", "-o", f"out{len(where)}.parquet", *where)
+        assert (result.exit_code, result.stderr.splitlines()[-1].split(", ")[:2]) == (0, ["0 events", "0 matches"]), (
+            result.stderr
+        )

@@ -32,8 +32,7 @@ def _plain(value: object) -> object:
         case float() if not math.isfinite(value):
             return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
         case datetime.datetime():
-            text = value.isoformat(timespec="microseconds" if value.microsecond % 1000 else "milliseconds")
-            return text.replace("+00:00", "Z")
+            return value.isoformat(timespec="microseconds").replace("+00:00", "Z")
         case datetime.date():
             return value.isoformat()
         case datetime.timedelta():

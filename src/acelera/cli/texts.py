@@ -24,7 +24,7 @@ INSTANT = pa.timestamp("us", "UTC")
 
 FORMS: dict[pa.DataType, str] = {
     pa.int64(): f"^{_WHOLE}$",
-    pa.float64(): rf"^({_WHOLE}(\.\d*)?([eE][+-]?\d+)?|-?\.\d+([eE][+-]?\d+)?|NaN|-?Infinity)$",
+    pa.float64(): rf"^({_WHOLE}(\.\d*)?([eE][+-]?\d+)?|-?\.\d+([eE][+-]?\d+)?|(?i:nan|-?inf(inity)?))$",
     pa.bool_(): "^([tT]rue|TRUE|[fF]alse|FALSE)$",
     pa.date32(): f"^{_DAY}$",
     INSTANT: rf"^{_DAY}([T ]\d{{2}}:\d{{2}}(:\d{{2}}(\.\d{{1,6}})?)?{_ZONE}?)?$",

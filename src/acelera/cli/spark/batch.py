@@ -12,7 +12,7 @@ from acelera.cli.job import Job, Outcome
 from acelera.cli.outputs import Output, beside, refuse_unfit
 from acelera.cli.progress import Progress
 from acelera.cli.spark.errors import told_in_short
-from acelera.cli.spark.reading import frames_of, place
+from acelera.cli.spark.reading import WRITING, frames_of, place
 from acelera.cli.spark.session import is_classic, session
 from acelera.spark.columns import quoted
 from acelera.spark.schemas import arrow_schema
@@ -59,7 +59,7 @@ def _run(job: Job, spark: Any, progress: Progress) -> Outcome:
     matches = Observation()
     with _place(job.output) as target:
         written = result.observe(matches, one).write.mode("overwrite" if job.output.overwrite else "error")
-        written.format(job.output.format).options(header="true", escape='"').save(target)
+        written.format(job.output.format).options(**WRITING).save(target)
     return Outcome(sum(_rows(*each) for each in observed), _rows(matches, result))
 
 

@@ -18,9 +18,25 @@ _CASTS = {"int64": "bigint", "double": "double", "bool": "boolean", "date32[day]
 
 _OPTIONS: dict[str, dict[str, str]] = {
     "parquet": {"mergeSchema": "true"},
-    "csv": {"header": "true", "enforceSchema": "false", "mode": "FAILFAST", "escape": '"'},
+    "csv": {
+        "header": "true",
+        "enforceSchema": "false",
+        "mode": "FAILFAST",
+        "escape": '"',
+        "nullValue": "\0",  # so that what is empty in quotes is not NULL
+    },
     "json": {"mode": "FAILFAST"},
 }
+
+WRITING = {
+    "header": "true",
+    "escape": '"',
+    "ignoreLeadingWhiteSpace": "false",
+    "ignoreTrailingWhiteSpace": "false",
+    "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
+    "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS",
+}
+"""How values are written as text, so that none is changed."""
 
 
 @dataclass(frozen=True)
@@ -43,13 +59,13 @@ class Layout:
         frame = reader.schema(self.schema).options(**options).format(self.format).load(paths)
         if not self.casts:
             return frame
-        columns = [functions.col(quoted(name)) for name in frame.columns]
-        return frame.select(
-            *(
-                column.cast(self.casts[name]).alias(name) if name in self.casts else column
-                for name, column in zip(frame.columns, columns, strict=True)
-            )
-        )
+        columns = []
+        for name in frame.columns:
+            column, kind = functions.col(quoted(name)), self.casts.get(name)
+            if kind is not None:
+                column = (functions.lit(None) if kind == "void" else column.cast(kind)).alias(name)
+            columns.append(column)
+        return frame.select(*columns)
 
 
 def place(path: str) -> str:

@@ -15,7 +15,7 @@ from acelera.cli.inputs import Input, is_remote
 from acelera.cli.job import Job
 from acelera.cli.progress import Progress, count
 from acelera.cli.spark.errors import told_in_short
-from acelera.cli.spark.reading import layout_of, pattern, place
+from acelera.cli.spark.reading import WRITING, layout_of, pattern, place
 from acelera.cli.spark.session import session, with_options
 from acelera.errors import UsageError
 from acelera.spark.planning import BUCKETS
@@ -97,7 +97,7 @@ def _start(job: Job, watch: Watch, spark: Any, progress: Progress) -> Any:
     frame = _frame(job, folder, watch, spark)
     result = job.query.run(frame if folder.event_type is None else {folder.event_type: frame}, **job.options)
     counted = result.observe(MATCHES, functions.count(functions.lit(1)).alias("rows"))
-    writer = counted.writeStream.format(output.format).outputMode("append")
+    writer = counted.writeStream.format(output.format).options(**WRITING).outputMode("append")
     writer = writer.option("path", place(output.path)).option("checkpointLocation", place(watch.checkpoint))
     return (writer.trigger(availableNow=True) if watch.once else writer).start()
 
