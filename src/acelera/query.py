@@ -133,11 +133,13 @@ class Query:
         text = "\n  ".join([f"{text}\n\nengine", *self._how_it_runs(checked)])
         if not is_spark(frames):
             return text
+        from acelera.engine.session import columns_read
         from acelera.spark.planning import pipeline_of
 
         plan = self._plan(checked)
         pipeline = pipeline_of(checked, self._automaton(checked), plan)
-        return "\n  ".join([f"{text}\n\nspark", *pipeline.lines(plan, frame.isStreaming)])
+        columns = columns_read(checked, plan, pipeline.in_jvm)
+        return "\n  ".join([f"{text}\n\nspark", *pipeline.lines(plan, columns, frame.isStreaming)])
 
     def _how_it_runs(self, checked: Checked) -> list[str]:
         from acelera.engine.choice import how_it_runs
@@ -330,6 +332,8 @@ class Query:
         [{'start': 1, 'end': 2}]
         [{'start': 1, 'end': 3}]
         """
+        if is_spark(source):
+            raise UsageError("stream reads in this process; a Spark DataFrame, batch or streaming, goes to run")
         schema, tables = in_batches(source)
         session = self.open(schema, order_by=order_by, type_column=type_column, event_type=event_type, ties=ties)
         found = (batch for table in tables for batch in session.stream(table))

@@ -57,7 +57,7 @@ def shown(table: pa.Table) -> list[str]:
 def how(query: ac.Query, frame: Any, order_by: str) -> str:
     """How the stream is split, for the statistics (`--hypothesis-show-statistics`)."""
     lines = query.explain(frame, order_by=order_by).split("\nspark\n")[1].splitlines()
-    return f"{lines[-1].split()[0]} {lines[-1].split()[1]}, {lines[-2].strip()}"
+    return f"{lines[-1].split()[0]} {lines[-1].split()[1]}, {lines[-3].strip()}"
 
 
 @pytest.mark.property

@@ -90,8 +90,9 @@ def test_names_that_differ_in_case_where_spark_tells_them_apart(to_frame: ToFram
 def test_columns_that_differ_in_case(spark: Any, to_frame: ToFrame, conf: Any) -> None:
     table = EVENTS.append_column("V", pa.array([6, 5, 4, 3, 2, 1], pa.int64()))
     frame = to_frame(table)
-    with pytest.raises(Exception, match="`v` is ambiguous"):  # Spark says so itself
-        ac.query("SELECT a.v MATCH A AS a ; B").run(frame, order_by="ts").collect()
+    with pytest.raises(ac.UsageError, match="reads the column `v`, which Spark does not tell apart from `V`"):
+        ac.query("SELECT a.v MATCH A AS a ; B").run(frame, order_by="ts")
+    assert ac.query("SELECT a.k MATCH A AS a ; B").run(frame, order_by="ts").count() == 5
     conf("spark.sql.caseSensitive", "true")
     agree("SELECT a.v, a.V, a.ts MATCH A AS a ; B FILTER a.V > 3", table, frame)
 
@@ -267,9 +268,21 @@ def test_frames_whose_types_do_not_fit(to_frame: ToFrame) -> None:
 
 
 def test_frames_of_which_one_has_no_order(to_frame: ToFrame) -> None:
-    with pytest.raises(Exception, match="ts"):
+    with pytest.raises(ac.SchemaError, match="there is no column `ts` in the frame of BUY"):
         frames = {"SELL": to_frame(SELLS), "BUY": to_frame(BUYS.drop_columns(["ts"]))}
-        ac.query("MATCH SELL ; BUY").run(frames, order_by="ts").collect()
+        ac.query("MATCH SELL ; BUY").run(frames, order_by="ts")
+
+
+def test_the_python_of_workers(to_frame: ToFrame, monkeypatch: pytest.MonkeyPatch) -> None:
+    frame = to_frame(EVENTS)
+    monkeypatch.setattr("sys.executable", "/elsewhere/python")
+    with pytest.warns(ac.AceleraWarning, match="set PYSPARK_PYTHON=/elsewhere/python before Spark is started"):
+        ac.query("MATCH A ; B").run(frame, order_by="ts")
+
+
+def test_frames_are_read_by_run(to_frame: ToFrame) -> None:
+    with pytest.raises(ac.UsageError, match="a Spark DataFrame, batch or streaming, goes to run"):
+        ac.query("MATCH A ; B").stream(to_frame(EVENTS), order_by="ts")
 
 
 def test_lists_in_two_frames(spark: Any) -> None:
@@ -506,11 +519,12 @@ def test_both_readings(to_frame: ToFrame) -> None:
     [
         (
             "SELECT A.v MATCH A ; B PARTITION BY k",
-            ["in the JVM, before anything is moved: 2 tests of 2", "rows that no state reacts to are dropped first", "split by k: many keys a task"],
+            ["in the JVM, before anything is moved: 2 tests of 2", "rows that no state reacts to are dropped first", "columns that travel: v, k, ts", "split by k: many keys a task"],
         ),
         ("SELECT A.v MATCH A ; B WITHIN 5 SECONDS", ["cut into slices of time that overlap by the window"]),
         ("SELECT A.v MATCH A ; B", ["one task reads the whole stream in order: PARTITION BY, or WITHIN a time, would split it"]),
-        ("SELECT A.v MATCH A : B PARTITION BY k", ["all rows travel"]),
+        ("SELECT A.v MATCH A : B PARTITION BY k", ["all rows travel: it matters which event stands right after another"]),
+        ("SELECT x.v MATCH ANY AS x PARTITION BY k", ["all rows travel: each may matter"]),
         ("SELECT A.v MATCH A ; B FILTER B.v % 2 = 1", ["2 tests of 3", "in Python: v % 2 = 1"]),
     ],
 )  # fmt: skip

@@ -245,6 +245,20 @@ def test_a_watermark_is_needed(empty: Files) -> None:
         ac.query("MATCH A ; B").run(empty.frame(delay=None), order_by="ts")
 
 
+def test_each_of_several_streams_needs_one(empty: Files) -> None:
+    query = ac.query("MATCH A ; B")
+    with pytest.raises(ac.UsageError, match="no watermark on `ts` of the frame of B"):
+        query.run({"A": empty.frame(), "B": empty.frame(delay=None)}, order_by="ts")
+    with pytest.raises(ac.UsageError, match="the frame of A is a stream, that of B is not"):
+        query.run({"A": empty.frame(), "B": empty.spark.read.parquet(empty.source)}, order_by="ts")
+
+
+def test_a_watermark_wants_a_zone(empty: Files) -> None:
+    frame = empty.frame(delay=None).selectExpr("* EXCEPT (ts)", "CAST(ts AS TIMESTAMP_NTZ) AS ts")
+    with pytest.raises(ac.UsageError, match="for times with a zone only, and `ts` has none; cast it before"):
+        ac.query("MATCH A ; B").run(frame, order_by="ts")
+
+
 def test_the_watermark_is_on_the_column_that_orders(empty: Files) -> None:
     frame = empty.frame().selectExpr("*", "ts + INTERVAL 1 SECOND AS other")
     with pytest.raises(ac.UsageError, match="no watermark on `other`"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,12 +35,21 @@ class Pipeline:
     relevant: tuple[tuple[Term, ...], ...] | None
     keys: tuple[str, ...]
     sliced: bool
+    in_place: bool  # whether it matters where an event stands, so that none can be dropped
 
-    def lines(self, plan: Plan, streaming: bool) -> list[str]:
-        """The same in words."""
+    def lines(self, plan: Plan, columns: Sequence[str], streaming: bool) -> list[str]:
+        """The same in words, with the columns that travel."""
         found = [f"in the JVM, before anything is moved: {_count(len(self.in_jvm), 'test')} of {len(plan.tests)}"]
         found += [f"in Python: {term}" for term in self.in_python]
-        found.append("all rows travel" if self.relevant is None else "rows that no state reacts to are dropped first")
+        if self.relevant is not None:
+            found.append("rows that no state reacts to are dropped first")
+        elif self.in_place:
+            found.append(
+                "all rows travel: it matters which event stands right after another, or at which position"
+            )
+        else:
+            found.append("all rows travel: each may matter")
+        found.append(f"columns that travel: {', '.join(columns)}")
         if streaming:
             found.append(f"rows wait for the watermark; then {self._bucketed()}")
         elif self.keys:
@@ -65,12 +75,14 @@ def pipeline_of(checked: Checked, automaton: Acea, plan: Plan) -> Pipeline:
     in_jvm = tuple(number for number, test in enumerate(plan.tests) if to_column(test, schema) is not None)[:MOST_TESTS]
     in_python = tuple(test for number, test in enumerate(plan.tests) if number not in in_jvm)
     counts = counts_positions(checked, automaton)
-    relevant = None if counts or uses_contiguity(automaton) else tuple(reactions(automaton))
+    in_place = counts or uses_contiguity(automaton)
+    relevant = None if in_place else tuple(reactions(automaton))
     if relevant is not None and () in relevant:
         relevant = None
     keys = (*(key.name for key in query.partition_by), *(() if counts else plan.split_by))
     timed = query.within is not None and query.within.unit != "events"
-    return Pipeline(in_jvm, in_python, relevant, tuple(dict.fromkeys(keys)), timed and not keys and not counts)
+    sliced = timed and not keys and not counts
+    return Pipeline(in_jvm, in_python, relevant, tuple(dict.fromkeys(keys)), sliced, in_place)
 
 
 def counts_positions(checked: Checked, automaton: Acea) -> bool:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
+import warnings
 from collections.abc import Callable, Mapping
 from functools import reduce
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
 from acelera.automata.model import Acea
 from acelera.engine.plan import Plan
-from acelera.errors import UsageError
+from acelera.engine.session import columns_read
+from acelera.errors import AceleraWarning, SchemaError, UsageError
 from acelera.language.aggregates import own_aggregates
 from acelera.language.checker import Checked
 from acelera.language.schema import Schema
@@ -18,19 +23,36 @@ from acelera.spark.batch import Task, run_batch
 from acelera.spark.columns import quoted
 from acelera.spark.planning import counts_positions, pipeline_of
 from acelera.spark.schemas import arrow_schema, nullable, spark_schema
-from acelera.spark.streaming import run_streaming
+from acelera.spark.streaming import check_watermark, run_streaming
 
 
 def described(frames: Any, schema_of: Callable[[object], Schema]) -> tuple[Any, Schema]:
     """One frame, and the schema of its stream; a frame for each event type becomes one with a column for the type."""
     if isinstance(frames, Mapping):
         schema = schema_of({name: _types(arrow_schema(frame)) for name, frame in frames.items()})
+        _check_frames(frames, schema)
         frame = reduce(lambda one, two: one.unionByName(two), (_typed(*each, schema) for each in frames.items()))
     else:
         frame, schema = frames, schema_of(arrow_schema(frames))
     if not schema.order_by:
         raise UsageError("rows of a Spark DataFrame have no order of their own; say it with order_by=…")
     return frame, schema
+
+
+def _check_frames(frames: Mapping[str, Any], schema: Schema) -> None:
+    """All frames have what orders the stream, and all of them grow, with a watermark each, or none."""
+    growing = [name for name, frame in frames.items() if frame.isStreaming]
+    whole = [name for name in frames if name not in growing]
+    if growing and whole:
+        raise UsageError(
+            f"the frame of {growing[0]} is a stream, that of {whole[0]} is not; read both with readStream or with read"
+        )
+    for name, frame in frames.items():
+        for column in schema.order_by:
+            if column not in frame.columns:
+                raise SchemaError(f"order_by: there is no column `{column}` in the frame of {name}")
+        if growing:
+            check_watermark(frame, schema, f" of the frame of {name}")
 
 
 def _types(schema: pa.Schema) -> dict[str, pa.DataType]:
@@ -56,10 +78,17 @@ def _typed(name: str, frame: Any, schema: Schema) -> Any:
     return frame.select(*columns)
 
 
-def _refuse_names_alike(frame: Any, checked: Checked) -> None:
+def _refuse_names_alike(frame: Any, checked: Checked, plan: Plan) -> None:
     """Spark does not tell names apart by case, unless told to."""
     if frame.sparkSession.conf.get("spark.sql.caseSensitive", "false") == "true":
         return
+    for name in columns_read(checked, plan):
+        alike = [other for other in frame.columns if other.lower() == name.lower() and other != name]
+        if alike:
+            raise UsageError(
+                f"the query reads the column `{name}`, which Spark does not tell apart from `{alike[0]}`; rename one, "
+                "or set spark.sql.caseSensitive to true"
+            )
     known: dict[str, str] = {}
     for column in checked.columns:
         other = known.setdefault(column.name.lower(), column.name)
@@ -68,6 +97,23 @@ def _refuse_names_alike(frame: Any, checked: Checked) -> None:
                 f"two columns of the result are called `{other}` and `{column.name}`, which Spark does not tell apart; "
                 "name them otherwise (SELECT … AS name), or set spark.sql.caseSensitive to true"
             )
+
+
+def _warn_of_other_python(spark: Any) -> None:
+    """On one machine, workers that run another Python than this one most likely lack what this one has."""
+    if ".connect." in type(spark).__module__:  # the workers' Python is the server's affair
+        return
+    context = spark.sparkContext
+    if not context.master.startswith("local"):
+        return
+    theirs = shutil.which(context.pythonExec)
+    if theirs is not None and Path(theirs).absolute() != Path(sys.executable).absolute():
+        warnings.warn(
+            f"Spark's workers run {theirs}, this process {sys.executable}; if acelera is missing there, set "
+            f"PYSPARK_PYTHON={sys.executable} before Spark is started",
+            AceleraWarning,
+            stacklevel=4,
+        )
 
 
 def run(
@@ -82,7 +128,8 @@ def run(
     assert checked.schema is not None
     if late_events is not None and not frame.isStreaming:
         raise UsageError("late_events=… is for streams: in a frame that is all there no event comes late; leave it out")
-    _refuse_names_alike(frame, checked)
+    _refuse_names_alike(frame, checked, plan)
+    _warn_of_other_python(frame.sparkSession)
     pipeline = pipeline_of(checked, automaton, plan)
     counts = counts_positions(checked, automaton)
     task = Task(*source, checked.schema, "error", pipeline.in_jvm, own_aggregates(), counts)

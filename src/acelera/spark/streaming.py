@@ -55,7 +55,7 @@ def run_streaming(
         if late_events.lower() in (name.lower() for name in columns.names):
             raise UsageError(f"late_events={late_events!r}: the result has a column of that name; choose another")
         columns = columns.append(pa.field(late_events, pa.struct(_stream_schema(task.schema))))
-    observed = found.observe("acelera", functions.sum(LATE).alias("late_events"))
+    observed = found.observe("acelera", functions.coalesce(functions.sum(LATE), functions.lit(0)).alias("late_events"))
     return observed.select(MATCHES, LATE_ROWS).mapInArrow(_unpacker(columns), spark_schema(columns))
 
 
@@ -87,17 +87,27 @@ def _stream_schema(schema: Schema) -> pa.Schema:
     return pa.schema([pa.field(name, kind.arrow) for name, kind in schema.columns.items()])
 
 
-def check_requirements(frame: Any, schema: Schema) -> None:
-    """What Spark needs for state, said before anything starts rather than by a worker that dies."""
+def check_watermark(frame: Any, schema: Schema, where: str = "") -> None:
+    """A stream is ordered by a time for which it is known how late it may come."""
     first = schema.order_by[0]
     if schema.time is None:
         raise UsageError(f"a stream is ordered by time, but `{first}` is of type {schema.columns[first]}")
+    if not schema.time.zoned:
+        raise UsageError(
+            f"Spark has watermarks for times with a zone only, and `{first}`{where} has none; cast it before: "
+            f'df.withColumn("{first}", col("{first}").cast("timestamp"))'
+        )
     metadata = next(each.metadata or {} for each in frame.schema.fields if each.name == first)
     if "spark.watermarkDelayMs" not in metadata:
         raise UsageError(
-            f"there is no watermark on `{first}`, so it never becomes clear that all rows up to a time have come. "
-            f'Add one: df.withWatermark("{first}", "10 minutes")'
+            f"there is no watermark on `{first}`{where}, so it never becomes clear that all rows up to a time have "
+            f'come. Add one: df.withWatermark("{first}", "10 minutes")'
         )
+
+
+def check_requirements(frame: Any, schema: Schema) -> None:
+    """What Spark needs for state, said before anything starts rather than by a worker that dies."""
+    check_watermark(frame, schema)
     provider = frame.sparkSession.conf.get(_PROVIDER, "")
     if provider != _ROCKS_DB:
         raise UsageError(f"state needs the RocksDB store; set {_PROVIDER} to {_ROCKS_DB}")
