@@ -1,5 +1,6 @@
 """The query in hand: options, order, partitions, aggregates of one's own."""
 
+import re
 import warnings
 
 import pyarrow as pa
@@ -157,3 +158,43 @@ def test_overflow_is_an_error_only_where_it_is_looked_at() -> None:
         ac.query("SELECT sum(m.s) MATCH A+ AGG m[s <- sum(A.v)]").run(rows)
     small = ac.query("SELECT m.s MATCH A+ AGG m[s <- sum(A.v)] WITHIN 1 EVENTS")
     assert small.run(rows).num_rows == 2
+
+
+ROWS = [{"type": "A", "v": 1}, {"type": "B", "v": 2}]
+
+
+def test_what_cannot_match_is_warned_of() -> None:
+    with pytest.warns(ac.AceleraWarning, match="nothing can match"):
+        assert ac.query("MATCH A FILTER A.v > 5 AND A.v < 3").run(ROWS).num_rows == 0
+
+
+def test_types_that_no_row_has_are_told_if_nothing_is_found() -> None:
+    with pytest.warns(ac.AceleraWarning, match="no row is of type `deleted`; there are `A`, `B`"):
+        assert ac.query("MATCH deleted").run(ROWS).num_rows == 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert ac.query("MATCH A OR deleted").run(ROWS).num_rows == 1
+
+
+@pytest.mark.parametrize(
+    ("zone", "shown"),
+    [(None, "13:01:00,"), ("UTC", "13:01:00Z"), ("Europe/Berlin", "15:01:00+02:00"), ("-03:30", "09:31:00-03:30")],
+)
+def test_times_in_messages_are_those_of_the_table(zone: str | None, shown: str) -> None:
+    times = pa.array([1_729_947_660_000_000] * 2, pa.timestamp("us", zone))
+    with pytest.raises(ac.DataError, match=re.escape(f"ts = 2024-10-26 {shown}")):
+        ac.query("MATCH A").run(pa.table({"type": ["A", "A"], "ts": times}), order_by="ts")
+
+
+@pytest.mark.parametrize("window", ["", " WITHIN 5 EVENTS"])
+def test_explain_says_that_matches_can_be_many(window: str) -> None:
+    assert "each can double their number" in ac.query(f"MATCH A+{window}").explain()
+    assert "each can double their number" not in ac.query(f"MATCH A:+{window}").explain()
+
+
+def test_a_table_describes_its_schema() -> None:
+    query = ac.query("SELECT A.v MATCH A")
+    table = pa.Table.from_pylist(ROWS)
+    for described in (table, table.to_pandas(), table.schema, ROWS, table.to_reader()):
+        assert query.check(described) == pa.schema([("A_v", pa.int64())])
+        assert "engine" in query.explain(table)

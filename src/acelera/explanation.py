@@ -50,6 +50,9 @@ def _running(automaton: Acea, query: ast.Query) -> list[str]:
     else:
         lines.append("a match may have several runs: what is found twice is removed")
     lines.append(_what_matters(automaton, query))
+    if any(isinstance(node, ast.Iteration) for node in ast.walk(query.formula)):
+        where = "in a window" if query.within is not None else "in the stream; a window would bound it"
+        lines.append(f"matches: + takes every choice of events that fit, so each can double their number {where}")
     if automaton.registers:
         lines.append(f"registers: {', '.join(automaton.registers)}")
     return lines

@@ -44,9 +44,7 @@ class Pipeline:
         if self.relevant is not None:
             found.append("rows that no state reacts to are dropped first")
         elif self.in_place:
-            found.append(
-                "all rows travel: it matters which event stands right after another, or at which position"
-            )
+            found.append("all rows travel: it matters which event stands right after another, or at which position")
         else:
             found.append("all rows travel: each may matter")
         found.append(f"columns that travel: {', '.join(columns)}")
