@@ -183,6 +183,19 @@ document.documentElement.dataset.areas = ["--v0", "--v1", "--v2"].map((name) => 
 
 
 @pytest.mark.parametrize("keys", [1, 12])
+def test_many_markers_find_room(keys: int, tmp_path: Path) -> None:
+    """Seven events at nearly the same time are more than fit one above the other: each is seen all the same."""
+    start = datetime.datetime(2024, 1, 1)
+    rows = [{"type": "T", "k": 0, "ts": start + datetime.timedelta(milliseconds=at)} for at in (*range(7), 999)]
+    rows += [{"type": "X", "k": k, "ts": start + datetime.timedelta(seconds=1 + k)} for k in range(1, keys)]
+    query = ac.query("MATCH T AS a : (T AS b):+ : T AS c PARTITION BY k")
+    path = query.report(rows, tmp_path / "page.html", order_by="ts")
+    longest = max(range(len(data(path)["matches"])), key=lambda n: len(str(data(path)["matches"][n]["held"])))
+    first, others, _ = map(int, driven(path, PIXELS, tmp_path, f"#match={longest + 1}")["areas"].split(" "))
+    assert first > 60 and 0.7 < others / first / 6 < 1.3
+
+
+@pytest.mark.parametrize("keys", [1, 12])
 def test_markers_do_not_hide_each_other(keys: int, tmp_path: Path) -> None:
     """Two events at nearly the same time, in the same lane: what is seen of each is what is seen of the other."""
     start = datetime.datetime(2024, 1, 1)

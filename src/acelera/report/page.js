@@ -236,42 +236,37 @@
     if (!total) { ctx.fillStyle = palette["--soft"]; ctx.fillText("No events", gutter + 12, plotHeight / 2); }
   };
   // Where the events of the chosen match are marked. Marks that would hide each other stand one above the other in their
-  // lane, smaller; where even that leaves no room for letters, they are dots.
-  const READABLE = 7;
+  // lane, smaller; if that is not enough some are moved to the right, and if they would be moved far they are all dots.
+  const READABLE = 7, FAR = 70;
   let marks = new Map();
-  const levelsOf = (run, radius, most) => {  // for each mark the first level that is free there; null if there are too few
-    const ends = [];
-    const levels = run.map(({ x }) => {
-      const free = ends.findIndex((end) => x - end >= 2 * radius);
-      const level = free < 0 ? ends.length : free;
-      ends[level] = x;
-      return level;
-    });
-    return ends.length > most ? null : { levels, count: ends.length };
-  };
-  const placeRun = (run) => {
-    for (let most = 1; ; most += 1) {
-      const radius = Math.min(11, (laneHeight / 2 - (most > 1 ? 0 : 2)) / most);
-      if (radius < READABLE) break;
-      const found = levelsOf(run, radius, most);
-      if (!found) continue;
-      run.forEach((mark, index) => { mark.radius = radius; mark.y += (2 * found.levels[index] + 1 - found.count) * radius; });
-      return;
+  const arrange = (run, levels, far) => {  // whether the marks of a run find room on so many levels, none moved further than that
+    const radius = Math.min(11, (laneHeight / 2 - (levels > 1 ? 0 : 2)) / levels), ends = Array(levels).fill(-Infinity);
+    if (radius < READABLE) return false;
+    for (const mark of run) {
+      const free = ends.findIndex((end) => mark.at - end >= 2 * radius), level = free < 0 ? ends.indexOf(Math.min(...ends)) : free;
+      mark.x = Math.max(mark.at, ends[level] + 2 * radius);
+      if (mark.x - mark.at > far) return false;
+      Object.assign(mark, { radius, level });
+      ends[level] = mark.x;
     }
-    for (const mark of run) mark.radius = 5;
+    const used = ends.filter((end) => end > -Infinity).length;
+    for (const mark of run) mark.y = mark.middle + (2 * mark.level + 1 - used) * radius;
+    return true;
   };
+  const place = (run) => [1, 2, 3].some((levels) => arrange(run, levels, 0)) || [3, 2].some((levels) => arrange(run, levels, FAR));
   const placeMarks = () => {
     marks = new Map();
     if (chosen < 0) return;
-    const runs = new Map();  // marks in the same lane, each near to the one before
+    const runs = new Map();  // by lane: marks that are near to each other, and how far they reach
     for (const event of heldBy[chosen].keys()) {
-      const mark = { event, x: toX(events.x[event]), y: laneY(event), radius: 0 }, run = runs.get(lanes.of[event]);
+      const at = toX(events.x[event]), mark = { event, at, middle: laneY(event) }, before = runs.get(lanes.of[event]);
+      const run = before && at - before.reach < 22 ? before : { marks: [], dots: false };
       marks.set(event, mark);
-      if (run && mark.x - run[run.length - 1].x < 22) { run.push(mark); continue; }
-      if (run) placeRun(run);
-      runs.set(lanes.of[event], [mark]);
+      run.marks.push(mark);
+      const dots = run.dots || !place(run.marks);  // what finds no room finds none with one more
+      for (const each of dots ? (run.dots ? [mark] : run.marks) : []) Object.assign(each, { x: each.at, y: each.middle, radius: 5 });
+      runs.set(lanes.of[event], { marks: run.marks, dots, reach: dots ? at : Math.max(...run.marks.map((each) => each.x)) });
     }
-    for (const run of runs.values()) placeRun(run);
   };
   const drawOverlay = () => {
     const ctx = ctxOf(overlay), plotHeight = height - AXIS;
@@ -300,8 +295,13 @@
       ctx.globalAlpha = 1;
       ctx.textAlign = "center";
       ctx.textBaseline = "middle";
-      for (const { event, x, y, radius } of shown) {
+      for (const { event, at, middle, x, y, radius } of shown) {
         const variable = by.get(event)[0];
+        if (x > at) {  // a line to where it happened
+          ctx.strokeStyle = palette[colours.get(variable)];
+          ctx.lineWidth = 1;
+          ctx.beginPath(); ctx.moveTo(at, middle); ctx.lineTo(x, y); ctx.stroke();
+        }
         ctx.beginPath(); ctx.arc(x, y, radius, 0, 7);
         ctx.fillStyle = palette[colours.get(variable)];
         ctx.fill();
@@ -585,11 +585,11 @@
   // --- pointer --------------------------------------------------------------------------------------------------------
 
   const nearest = (px, py) => {
+    for (const mark of marks.values()) if (Math.hypot(mark.x - px, mark.y - py) <= mark.radius && px >= gutter) return mark.event;
     const lane = Math.floor(py / laneHeight);
     let found = -1, distance = 12;
     for (let event = from(fromX(px - 12)), end = from(fromX(px + 12)); event < end; event += 1) {
-      const mark = marks.get(event);  // of the chosen match; those that stand one above the other have places of their own
-      const away = mark ? Math.hypot(mark.x - px, mark.y - py) - mark.radius : Math.abs(toX(events.x[event]) - px);
+      const away = Math.abs(toX(events.x[event]) - px);
       if (lanes.of[event] === lane && away < distance) { found = event; distance = away; }
     }
     return px < gutter ? -1 : found;
