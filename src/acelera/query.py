@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import cached_property
@@ -35,6 +35,7 @@ from acelera.tables import described_by, in_batches, to_arrow, to_rows, to_table
 if TYPE_CHECKING:
     from acelera.engine.plan import Plan
     from acelera.engine.session import Session
+    from acelera.report import Findings, Limits
 
 METHODS = ("engine", "automaton", "semantics")
 TIES = ("error", "keep")
@@ -253,8 +254,9 @@ class Query:
         """Write one HTML page that shows the query, its automaton, its matches and their events; returns its path.
 
         The table and the options are those of `run`; a Spark DataFrame must be batch. The page needs no other file and
-        no network. It shows the first `matches` by where they end, with all their events and those nearest to them, up
-        to `events`; counts are over all events and matches, and the page says what is left out.
+        no network; folders of its path are made if they are not there. It shows the first `matches` by where they end,
+        with all their events and those nearest to them, up to `events`; counts are over all events and matches, and the
+        page says what is left out.
 
         >>> import acelera as ac, tempfile, pathlib
         >>> rows = [{"type": "A", "v": 1}, {"type": "B", "v": 2}, {"type": "B", "v": 3}]
@@ -263,20 +265,26 @@ class Query:
         ...     path.name, "</html>" in path.read_text(encoding="utf-8")
         ('report.html', True)
         """
-        from acelera.report import Limits, find, write
+        from acelera.report import Limits, refuse_place, write
+
+        refuse_place(Path(path))
+        options = {"order_by": order_by, "type_column": type_column, "event_type": event_type}
+        return write(self, self.findings(table, options, Limits(matches, events), ties), Path(path))
+
+    def findings(self, table: object, options: Mapping[str, Any], limits: Limits, ties: str = "error") -> Findings:
+        """What `report` shows, before it is a page; the options are those of `run`."""
+        from acelera.report import find
 
         _one_of("ties", ties, TIES)
-        options = {"order_by": order_by, "type_column": type_column, "event_type": event_type}
         if is_spark(table):
             from acelera.spark.running import described
 
-            _, schema = described(table, lambda known: self._schema(known, order_by, type_column, event_type))
+            _, schema = described(table, lambda known: self._schema(known, **options))
         else:
             table = arrow = to_arrow(table)
-            schema = self._schema(arrow.schema, order_by, type_column, event_type)
+            schema = self._schema(arrow.schema, **options)
             warn_of_misspelt_types(self.ast.formula, arrow, schema)
-        found = find(self, table, self._check(schema), options, ties, Limits(matches, events))
-        return write(self, found, Path(path))
+        return find(self, table, self._check(schema), options, ties, limits)
 
     @property
     def text(self) -> str:

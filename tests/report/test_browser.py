@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import os
 import re
 import shutil
@@ -14,6 +15,7 @@ import pytest
 
 import acelera as ac
 from acelera import Acea, Move
+from report.reading import data
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))), None)
 pytestmark = [
@@ -66,8 +68,15 @@ def test_a_match_is_chosen(tmp_path: Path) -> None:
     assert opened(path, "#match=99", tmp_path)[0]["match"] == "5"
 
 
+def driven(path: Path, script: str, folder: Path, fragment: str = "") -> dict[str, str]:
+    """What a further script of the page says, which is run after its own."""
+    text = re.sub(r"<meta http-equiv[^>]*>", "", path.read_text(encoding="utf-8"))  # which lets no other script run
+    other = path.with_name("driven.html")
+    other.write_text(text.replace("</body>", f"<script>{script}</script></body>"), encoding="utf-8")
+    return opened(other, fragment, folder)[0]
+
+
 DRIVER = """
-<script>
 const root = document.documentElement, states = [];
 const say = () => states.push(root.dataset.match);
 const press = (key, target = document.body) => { target.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true })); say(); };
@@ -84,16 +93,13 @@ for (let x = 0; x < box.width && get("tip").hidden; x += 4) point("pointermove",
 root.dataset.tip = get("tip").textContent;
 location.hash = "#match=2";
 setTimeout(() => { say(); root.dataset.states = states.join(" "); }, 100);
-</script>
 """
 
 
 def test_keys_buttons_and_pointer(tmp_path: Path) -> None:
     query = ac.query("SELECT a.v, b.v AS second MATCH A AS a ; (B AS b) PARTITION BY k")
     path = query.report([{**row, "k": "x"} for row in ROWS], tmp_path / "page.html")
-    text = re.sub(r"<meta http-equiv[^>]*>", "", path.read_text(encoding="utf-8"))  # which lets no other script run
-    path.write_text(text.replace("</body>", DRIVER + "</body>"), encoding="utf-8")
-    state, _ = opened(path, "", tmp_path)
+    state = driven(path, DRIVER, tmp_path)
     assert state["states"] == "2 3 2 3 2 5 4 1 1 4 2" and state["errors"] == "0"
     assert re.fullmatch(r"A #\d+k: xv: \d|A #\dv: \dk: x", state["tip"])
 
@@ -115,6 +121,89 @@ def test_no_page_fails(query: ac.Query, table: object, options: dict[str, object
     state, shown = opened(query.report(table, tmp_path / "page.html", **options), "", tmp_path)  # type: ignore[arg-type]
     assert state["errors"] == "0" and state["ready"] == "true"
     assert texts(shown, "headline")[0].endswith(("event", "events"))
+
+
+LANES = "document.documentElement.dataset.lanes = document.querySelector('#lanes [aria-pressed=true]').textContent;"
+
+
+@pytest.mark.parametrize(
+    ("keys", "matching", "lanes"),
+    [(3, 3, "By k"), (14, 14, "By k"), (40, 5, "By k"), (40, 40, "By type"), (40, 0, "By type")],
+)
+def test_lanes_are_keys_where_they_tell_matches_apart(keys: int, matching: int, lanes: str, tmp_path: Path) -> None:
+    rows = [{"type": kind, "k": n} for kind in "AB" for n in range(keys)]
+    path = ac.query(f"MATCH (A FILTER A.k < {matching}) ; B PARTITION BY k").report(rows, tmp_path / "page.html")
+    assert driven(path, LANES, tmp_path)["lanes"] == lanes
+
+
+def test_the_list_tells_the_key_and_all_of_the_span(tmp_path: Path) -> None:
+    long = "4f0c2c1e-7a52-4a8f-9d0a-2b1c88aa000"
+    days = [datetime.datetime(2024, 10, 26, 19, 28), datetime.datetime(2024, 10, 27, 5, 3, 1)]
+    rows = [{"type": t, "ts": d, "k": long + k, "n": 1} for t, d in zip("AB", days, strict=True) for k in "12"]
+    path = ac.query("MATCH A ; B PARTITION BY k, n").report(rows, tmp_path / "page.html", order_by=["ts", "k"])
+    fits = "[...document.querySelectorAll('.option > *')].every((each) => each.scrollWidth <= each.clientWidth + 1)"
+    state = driven(path, f"document.documentElement.dataset.fits = {fits}", tmp_path)
+    _, shown = opened(path, "", tmp_path)
+    keys, span = [f"4f0c2c1e-7a52-…b1c88aa000{key} · 1" for key in "12"], "10-26 19:28:00 – 10-27 05:03:01"
+    assert texts(shown, "option") == [f"{number}{span}{key}2 events" for number, key in enumerate(keys, 1)]
+    assert f'title="k: {long}2\nn: 1"' in shown and state["fits"] == "true"
+
+
+SPAN = """
+const bucket = document.querySelector("#counts .hit").getAttribute("width");
+document.documentElement.dataset.span = (document.querySelector("#counts .view").getAttribute("width") / bucket) * 30;
+"""
+
+
+def test_a_chosen_match_takes_a_good_third(tmp_path: Path) -> None:
+    """The window in the chart of counts tells what the timeline shows; a match without length shows its neighbours."""
+    lengths, rows = [(0, 200), (400, 430), (600, 600)], []
+    for number, (start, end) in enumerate(lengths):
+        rows += [{"type": "A", "n": number, "at": start}, {"type": "B", "n": number, "at": end}]
+    rows += [{"type": "X", "n": 9, "at": at} for at in range(0, 1000, 5)]
+    for order, row in enumerate(rows):
+        row |= {"ts": datetime.datetime(2024, 1, 1) + datetime.timedelta(seconds=row["at"]), "order": order}
+    query = ac.query("MATCH (A AS a ; B AS b) FILTER a.n = b.n")
+    path = query.report(rows, tmp_path / "page.html", order_by=["ts", "order"])
+    assert data(path)["buckets"]["width"] == 30_000
+    first, second, third = (float(driven(path, SPAN, tmp_path, f"#match={n}")["span"]) for n in (1, 2, 3))
+    assert 0.33 < 200 / first < 0.5 and 0.33 < 30 / second < 0.5
+    assert 20 < third < 120  # six events are 30 seconds
+
+
+PIXELS = """
+const canvas = document.getElementById("overlay"), style = getComputedStyle(document.documentElement);
+const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+document.documentElement.dataset.areas = ["--v0", "--v1", "--v2"].map((name) => {
+  const wanted = [1, 3, 5].map((at) => parseInt(style.getPropertyValue(name).trim().slice(at, at + 2), 16));
+  const is = (at) => wanted.every((value, part) => Math.abs(data[at + part] - value) < 3) && data[at + 3] > 250;
+  return Array.from({ length: data.length / 4 }, (_, pixel) => is(4 * pixel)).filter(Boolean).length;
+}).join(" ");
+"""
+
+
+@pytest.mark.parametrize("keys", [1, 12])
+def test_many_markers_find_room(keys: int, tmp_path: Path) -> None:
+    """Seven events at nearly the same time are more than fit one above the other: each is seen all the same."""
+    start = datetime.datetime(2024, 1, 1)
+    rows = [{"type": "T", "k": 0, "ts": start + datetime.timedelta(milliseconds=at)} for at in (*range(7), 999)]
+    rows += [{"type": "X", "k": k, "ts": start + datetime.timedelta(seconds=1 + k)} for k in range(1, keys)]
+    query = ac.query("MATCH T AS a : (T AS b):+ : T AS c PARTITION BY k")
+    path = query.report(rows, tmp_path / "page.html", order_by="ts")
+    longest = max(range(len(data(path)["matches"])), key=lambda n: len(str(data(path)["matches"][n]["held"])))
+    first, others, _ = map(int, driven(path, PIXELS, tmp_path, f"#match={longest + 1}")["areas"].split(" "))
+    assert first > 60 and 0.7 < others / first / 6 < 1.3
+
+
+@pytest.mark.parametrize("keys", [1, 12])
+def test_markers_do_not_hide_each_other(keys: int, tmp_path: Path) -> None:
+    """Two events at nearly the same time, in the same lane: what is seen of each is what is seen of the other."""
+    start = datetime.datetime(2024, 1, 1)
+    rows = [{"type": "T", "k": 0, "ts": start + datetime.timedelta(milliseconds=at)} for at in (0, 2, 999)]
+    rows += [{"type": "X", "k": k, "ts": start + datetime.timedelta(seconds=1 + k)} for k in range(1, keys)]
+    path = ac.query("MATCH T AS a : T AS b : T AS c PARTITION BY k").report(rows, tmp_path / "page.html", order_by="ts")
+    one, two, alone = map(int, driven(path, PIXELS, tmp_path)["areas"].split(" "))
+    assert 60 < one < 1.3 * two and two < 1.3 * one and alone >= 0.9 * one
 
 
 def test_nasty_texts_do_nothing(tmp_path: Path) -> None:

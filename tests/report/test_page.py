@@ -142,6 +142,23 @@ def test_the_files_of_the_page_are_part_of_the_package() -> None:
     assert {each.name for each in folder.glob("page.*")} == {"page.html", "page.css", "page.js", "page.py"}
 
 
+def test_a_page_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object, **__: object) -> int:
+        raise OSError(28, "No space left on device")
+
+    query, rows = ac.query("MATCH A"), [{"type": "A"}]
+    assert query.report(rows, tmp_path / "new" / "folders" / "page.html").exists()
+    for place, says in [
+        (tmp_path, "is a folder"),
+        (tmp_path / "new" / "folders" / "page.html" / "x.html", "not a folder"),
+    ]:
+        with pytest.raises(ac.UsageError, match=says):
+            query.report(rows, place)
+    monkeypatch.setattr(Path, "write_text", full)
+    with pytest.raises(ac.UsageError, match=r"cannot be written to .*page\.html`: No space left"):
+        query.report(rows, tmp_path / "page.html")
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_colours_have_contrast(scheme: str) -> None:
     style = Path(ac.__file__).parent.joinpath("report", "page.css").read_text(encoding="utf-8")

@@ -21,6 +21,7 @@ from acelera.cli.sources import sources_of
 from acelera.cli.spark import session as sessions
 from acelera.cli.spark.reading import frames_of
 from acelera.spark.schemas import arrow_schema
+from report.reading import data
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -158,6 +159,18 @@ def test_debug_shows_all(acelera: Callable[..., Result], tmp_path: Path) -> None
     (tmp_path / "q.acel").write_text("SELECT start_time MATCH A")
     result = acelera("run", "q.acel", "t.csv", "--order-by", "ts", "--debug")
     assert result.exit_code == 1 and "Traceback" in result.stderr
+
+
+def test_a_report_shows_what_it_shows_in_process(acelera: Callable[..., Result], tmp_path: Path) -> None:
+    given = ["report", EXAMPLES / "swing.acel", EXAMPLES / "ticks.csv", "--order-by", "ts", "--matches", 3]
+    result = acelera(*given)
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert result.stderr.startswith("8 events, 4 matches, ") and result.stderr.endswith(" s; see report.html\n")
+    assert acelera(*given, "--in-process", "-o", "pages/here.html").exit_code == 0
+    assert data(Path("report.html")) == data(Path("pages/here.html"))
+    (tmp_path / "ties.csv").write_text("ts,type,name,price\n" + "2024-01-02T09:00:00,SELL,ACME,1\n" * 2)
+    ties = acelera("report", EXAMPLES / "swing.acel", "ties.csv", "--order-by", "ts", "-o", "ties.html")
+    assert ties.exit_code == 1 and ties.stderr.startswith("error: two rows ") and not Path("ties.html").exists()
 
 
 def test_explain_says_what_runs_where(acelera: Callable[..., Result]) -> None:

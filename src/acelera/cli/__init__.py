@@ -1,6 +1,6 @@
-"""The command line: acelera run | check | explain | draw | demo."""
+"""The command line: acelera run | report | check | explain | draw | demo."""
 
-from acelera.cli import demo, queries, run  # the commands
+from acelera.cli import demo, queries, report, run  # the commands
 from acelera.cli.group import main
 
-__all__ = ["demo", "main", "queries", "run"]
+__all__ = ["demo", "main", "queries", "report", "run"]

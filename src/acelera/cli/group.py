@@ -83,9 +83,10 @@ def main(context: click.Context) -> None:
 
     \b
     Start here:
-      acelera demo                                   see what it does
-      acelera check rise.acel                        is the query well formed?
-      acelera run rise.acel ticks.csv --order-by ts  find its matches
+      acelera demo                                      see what it does
+      acelera check rise.acel                           is the query well formed?
+      acelera run rise.acel ticks.csv --order-by ts     find its matches
+      acelera report rise.acel ticks.csv --order-by ts  show them on a page
 
     \b
     Exit codes:

@@ -1,4 +1,4 @@
-"""What `acelera run` was asked for, and what became of it."""
+"""What `acelera run` or `acelera report` was asked for, and what became of it."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import Any
 
 import click
 
-from acelera.cli.inputs import Inputs
+from acelera.cli.inputs import Inputs, find_inputs
 from acelera.cli.outputs import Output
 from acelera.cli.progress import count
+from acelera.cli.queries import listed, read_text
 from acelera.language.ast import Key
 from acelera.language.parser import parse_query
 from acelera.query import Query, query
@@ -22,11 +23,11 @@ class Job:
 
     query: Query
     inputs: Inputs
-    output: Output | None
     order_by: tuple[str, ...]
     type_column: str
     event_type: str | None
-    limit: int
+    output: Output | None = None
+    limit: int = 20
     ties: str = "error"
 
     @property
@@ -41,12 +42,16 @@ class Job:
 
 @dataclass(frozen=True)
 class Outcome:
-    """How many events were read and matches found, as far as that is known; rows to show, if they are not written."""
+    """How many events were read and matches found, as far as that is known; rows to show, if they are not written.
+
+    If matches were not `counted` to the end, there are more of them.
+    """
 
     events: int | None
     matches: int
     rows: Sequence[Mapping[str, Any]] | None = None
     more: bool = False
+    counted: bool = True
 
     def summary(self, seconds: float) -> str:
         """One line.
@@ -57,8 +62,28 @@ class Outcome:
         if self.more:
             told = f"the first {count(self.matches, 'match')}, {seconds:.1f} s"
             return f"{told}; there are more: --limit shows more of them, -o writes all"
-        told = f"{count(self.matches, 'match')}, {seconds:.1f} s"
+        told = f"{'' if self.counted else 'more than '}{count(self.matches, 'match')}, {seconds:.1f} s"
         return told if self.events is None else f"{count(self.events, 'event')}, {told}"
+
+
+def job_of(given: Mapping[str, Any]) -> Job:
+    """What the options that all commands share ask for."""
+    if not given["in_process"] and not listed(given["order_by"]):
+        raise click.UsageError("on Spark rows have no order of their own; say it with --order-by")
+    if given["ties"] == "keep" and not given["in_process"]:
+        raise click.UsageError("on Spark rows have no order of arrival; --ties keep is for --in-process")
+    inputs = find_inputs(given["arguments"], given["kind"])
+    far = [each.path for each in inputs.parts if each.remote]
+    if given["in_process"] and far:
+        raise click.UsageError(f"`{far[0]}` is not on this machine; leave out --in-process")
+    return Job(
+        query=read_query(read_text(given["file"]), listed(given["partition_by"])),
+        inputs=inputs,
+        order_by=tuple(listed(given["order_by"])),
+        type_column=given["type_column"],
+        event_type=given["event_type"],
+        ties=given["ties"],
+    )
 
 
 def read_query(text: str, partition_by: Sequence[str]) -> Query:

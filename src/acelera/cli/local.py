@@ -1,11 +1,11 @@
-"""`acelera run --in-process`: files are read here, piece by piece if they are in order."""
+"""`--in-process`: files are read here, for a run piece by piece if they are in order."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -18,6 +18,9 @@ from acelera.engine.order import compare_adjacent, order_columns, sorted_indices
 from acelera.language.schema import Schema, schema_of
 from acelera.query import warn_of_misspelt_types
 from acelera.tables import plain_values
+
+if TYPE_CHECKING:
+    from acelera.report import Findings, Limits
 
 
 def explain_here(job: Job) -> str:
@@ -32,8 +35,8 @@ def run_here(job: Job, progress: Progress) -> Outcome:
     session = job.query.open(described, ties=job.ties, **job.options)
     if job.output is not None:
         refuse_unfit(job.output, session.schema)
-    stream = schema_of(described, type_column=job.type_column, event_type=job.event_type, stream=job.query.ast.stream)
-    reading = _Reading(sources, stream.ordered_by(job.order_by), progress)
+    stream = _stream(job, described)
+    reading = _Reading(sources, stream, progress)
     shown: list[pa.RecordBatch] = []
     types: set[str | None] = set()
     with ExitStack() as stack:
@@ -56,6 +59,16 @@ def run_here(job: Job, progress: Progress) -> Outcome:
     return Outcome(session.events, session.matches, rows_found)
 
 
+def find_here(job: Job, progress: Progress, limits: Limits) -> Findings:
+    """What a report shows of files; all rows are read into memory."""
+    sources = _sources(job, progress)
+    described = _described(sources)
+    job.query.check(described, **job.options)
+    table = _Reading(sources, _stream(job, described), progress).table()
+    progress.begin("running")
+    return job.query.findings(table, job.options, limits, job.ties)
+
+
 def _sources(job: Job, progress: Progress) -> list[Source]:
     if job.inputs.format != "parquet":
         progress.begin("looking at types")
@@ -69,10 +82,17 @@ def _described(sources: Sequence[Source]) -> object:
     return {each.event_type: {field.name: field.type for field in each.schema} for each in sources}
 
 
+def _stream(job: Job, described: object) -> Schema:
+    """The schema of the stream that is read."""
+    stream = schema_of(described, type_column=job.type_column, event_type=job.event_type, stream=job.query.ast.stream)
+    return stream.ordered_by(job.order_by)
+
+
 class _Reading:
     """The rows of all sources as one stream in order."""
 
     def __init__(self, sources: Sequence[Source], schema: Schema, progress: Progress) -> None:
+        self._first = sources[0]
         self._sources = [each for each in sources if each.rows]
         self._schema, self._progress = schema, progress
         self._rows = sum(each.rows for each in sources)
@@ -86,13 +106,25 @@ class _Reading:
                 for batch in source.batches():
                     yield self._whole(source, batch), None
             return
-        table = pa.concat_tables([self._whole(source, batch) for source in self._sources for batch in source.batches()])
+        table = pa.concat_tables(self._pieces())
         numbers = np.arange(1, table.num_rows + 1)
         indices = sorted_indices(order_columns(table, self._schema, numbers))
         if indices is not None:
             table, numbers = table.take(pa.array(indices)), numbers[indices]
         for at in range(0, table.num_rows, 1 << 17):
             yield table.slice(at, 1 << 17), numbers[at : at + (1 << 17)]
+
+    def table(self) -> pa.Table:
+        """All rows, in the order of the sources."""
+        self._progress.begin("reading", self._rows)
+        pieces = [self._whole(self._first, pa.RecordBatch.from_pylist([], self._first.schema))]
+        for piece in self._pieces():
+            pieces.append(piece)
+            self._progress.advance(piece.num_rows)
+        return pa.concat_tables(pieces)
+
+    def _pieces(self) -> Iterator[pa.Table]:
+        return (self._whole(source, batch) for source in self._sources for batch in source.batches())
 
     def _in_order(self) -> list[Source] | None:
         """The sources in the order of their rows; None if rows must be sorted."""

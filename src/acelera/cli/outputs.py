@@ -52,7 +52,7 @@ def find_output(path: str, inputs: Sequence[Input], overwrite: bool) -> Output:
     place = Path(path)
     if not place.absolute().parent.is_dir():
         raise click.UsageError(f"there is no folder `{place.parent}` to write into")
-    _refuse_overlap(place, inputs)
+    refuse_overlap(place, inputs)
     if place.exists() and not overwrite:
         raise click.UsageError(f"`{path}` is there already; name another, or replace it with --overwrite")
     if place.is_dir() and not _holds_results(place):
@@ -60,7 +60,8 @@ def find_output(path: str, inputs: Sequence[Input], overwrite: bool) -> Output:
     return output
 
 
-def _refuse_overlap(place: Path, inputs: Sequence[Input]) -> None:
+def refuse_overlap(place: Path, inputs: Sequence[Input]) -> None:
+    """What is written is not what is read, nor inside of it or around it."""
     resolved = place.resolve()
     for each in inputs:
         if each.remote:

@@ -4,48 +4,42 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import click
 
 from acelera.cli.group import main
-from acelera.cli.inputs import FORMATS, find_inputs
-from acelera.cli.job import Job, read_query
+from acelera.cli.job import Job, job_of
+from acelera.cli.options import DEBUG, FORMAT, INPUTS, PARTITION_BY, QUIET, WHAT_TIES
 from acelera.cli.outputs import find_output
 from acelera.cli.progress import Progress, progress
-from acelera.cli.queries import EVENT_TYPE, ORDER_BY, QUERY, TYPE_COLUMN, listed, read_text
+from acelera.cli.queries import EVENT_TYPE, ORDER_BY, QUERY, TYPE_COLUMN
 from acelera.cli.tables import console, table_of
-from acelera.query import TIES
 
 _DELAY = r"\d+ (millisecond|second|minute|hour|day|week)s?"
 
 
 @main.command(short_help="Find the matches of a query in files, on Spark or in process.")
 @QUERY
-@click.argument("arguments", metavar="INPUT...", nargs=-1, required=True)
+@INPUTS
 @ORDER_BY
-@click.option("--partition-by", help="Keys that split the stream, separated by commas, if the query has none.")
+@PARTITION_BY
 @TYPE_COLUMN
 @EVENT_TYPE
-@click.option("--format", "kind", type=click.Choice(FORMATS), help="The format of the inputs, if names do not tell.")
+@FORMAT
 @click.option("-o", "--output", metavar="OUT", help="Where matches go: name.parquet, .csv, .json, or a folder.")
 @click.option("--overwrite", is_flag=True, help="Replace OUT if it is there.")
 @click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="How many matches to show.")
 @click.option("--in-process", is_flag=True, help="Without Spark: read the files in this process.")
-@click.option(
-    "--ties",
-    type=click.Choice(TIES),
-    default="error",
-    show_default=True,
-    help="Rows of a key that are equal under --order-by: refuse them, or, with --in-process, keep their order.",
-)
+@WHAT_TIES
 @click.option("--explain", "explaining", is_flag=True, help="Say how the query would run, and do not run it.")
 @click.option("--stream", is_flag=True, help="Watch one folder and go on as files come; needs --checkpoint and -o.")
 @click.option("--checkpoint", metavar="DIR", help="With --stream: where it remembers how far it is.")
 @click.option("--watermark", help='With --stream: how late events may come.  [default: "10 minutes"]')
 @click.option("--once", is_flag=True, help="With --stream: process what is there, and end.")
-@click.option("--quiet", is_flag=True, help="No progress and no summary.")
-@click.option("--debug", is_flag=True, help="Show where an error came from, and what Spark logs.")
+@QUIET
+@DEBUG
 @click.pass_context
 def run(context: click.Context, /, **given: Any) -> None:
     """Find the matches of the query in the file QUERY (- for standard input) in all INPUTs.
@@ -81,21 +75,10 @@ def run(context: click.Context, /, **given: Any) -> None:
     """
     context.obj["debug"] = given["debug"]
     _check_options(given)
-    inputs = find_inputs(given["arguments"], given["kind"])
-    far = [each.path for each in inputs.parts if each.remote]
-    if given["in_process"] and far:
-        raise click.UsageError(f"`{far[0]}` is not on this machine; leave out --in-process")
-    replaces = given["overwrite"] or given["stream"]
-    job = Job(
-        query=read_query(read_text(given["file"]), listed(given["partition_by"])),
-        inputs=inputs,
-        output=None if given["output"] is None else find_output(given["output"], inputs.parts, replaces),
-        order_by=tuple(listed(given["order_by"])),
-        type_column=given["type_column"],
-        event_type=given["event_type"],
-        limit=given["limit"],
-        ties=given["ties"],
-    )
+    job = replace(job_of(given), limit=given["limit"])
+    if given["output"] is not None:
+        replaces = given["overwrite"] or given["stream"]
+        job = replace(job, output=find_output(given["output"], job.inputs.parts, replaces))
     if given["explaining"]:
         click.echo(_explained(job, given))
         return
@@ -111,10 +94,6 @@ def _check_options(given: dict[str, Any]) -> None:
     streaming = [f"--{name}" for name in ("checkpoint", "watermark", "once") if given[name]]
     if streaming and not given["stream"]:
         raise click.UsageError(f"{streaming[0]} is for --stream")
-    if given["ties"] == "keep" and not given["in_process"]:
-        raise click.UsageError("on Spark rows have no order of arrival; --ties keep is for --in-process")
-    if not given["in_process"] and not listed(given["order_by"]):
-        raise click.UsageError("on Spark rows have no order of their own; say it with --order-by")
     if not given["stream"]:
         return
     for name in ("in_process", "overwrite", "explaining"):

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 from acelera.errors import UsageError
 from acelera.language.checker import Checked
 from acelera.report.findings import Findings, Limits
-from acelera.report.page import in_notebook, write
+from acelera.report.page import in_notebook, refuse_place, write
 from acelera.spark.schemas import is_spark
 
 if TYPE_CHECKING:
     from acelera.query import Query
 
-__all__ = ["Limits", "find", "in_notebook", "write"]
+__all__ = ["Findings", "Limits", "find", "in_notebook", "refuse_place", "write"]
 
 
 def find(query: Query, table: Any, checked: Checked, options: Mapping[str, Any], ties: str, limits: Limits) -> Findings:

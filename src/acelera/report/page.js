@@ -46,6 +46,9 @@
     return made;
   };
 
+  // Long names often differ at their end, so what is left out is the middle.
+  const shortened = (text, size) => text.length <= size ? text : `${text.slice(0, Math.ceil(size / 2) - 1)}…${text.slice(-Math.floor(size / 2))}`;
+
   const DAY = 86400000;
   const two = (n, width = 2) => String(n).padStart(width, "0");
   const day = (at) => `${two(at.getUTCFullYear(), 4)}-${two(at.getUTCMonth() + 1)}-${two(at.getUTCDate())}`;
@@ -127,12 +130,14 @@
     const own = cut ? listed.sort((a, b) => found.get(b) - found.get(a)).slice(0, MOST_LANES - 1) : listed;
     own.sort(inOrder);
     const number = new Map(own.map((name, index) => [name, index]));
-    return { labels: cut ? [...own, `${listed.length - own.length} others`] : own, of: names.map((name) => number.get(name) ?? own.length) };
+    const apart = !cut || (matches.length > 0 && names.every((name, event) => !inMatch[event] || number.has(name)));  // whatever matches has a lane of its own
+    return { labels: cut ? [...own, `${listed.length - own.length} others`] : own, of: names.map((name) => number.get(name) ?? own.length), apart };
   };
   const byType = lanesOf(events.type.map((_, event) => typeName(event)));
   const keyColumns = data.keys.map((key) => events.columns.find((column) => column.name === key)).filter(Boolean);
-  const byKey = keyColumns.length ? lanesOf(events.x.map((_, event) => keyColumns.map((c) => plain(c.values[event])).join(" · "))) : null;
-  let lanes = byKey && byType.labels.length === 1 ? byKey : byType;
+  const keyOf = (event) => keyColumns.map((column) => plain(column.values[event])).join(" · ");
+  const byKey = keyColumns.length ? lanesOf(events.x.map((_, event) => keyOf(event))) : null;
+  let lanes = byKey && (byKey.apart || byType.labels.length === 1) ? byKey : byType;
 
   // --- the timeline: events on one canvas, the chosen match on another above it -----------------------------------
 
@@ -181,9 +186,9 @@
   };
   const cutText = (ctx, text, room) => {
     if (ctx.measureText(text).width <= room) return text;
-    let end = Math.min(text.length, 60);
-    while (end > 1 && ctx.measureText(text.slice(0, end) + "…").width > room) end -= 1;
-    return text.slice(0, end) + "…";
+    let size = Math.min(text.length, 60);
+    while (size > 2 && ctx.measureText(shortened(text, size)).width > room) size -= 1;
+    return shortened(text, size);
   };
   const measure = () => {
     width = plot.clientWidth;
@@ -191,7 +196,7 @@
     ctx.font = `12.5px ${palette["--sans"]}`;
     const longest = Math.max(0, ...lanes.labels.map((label) => ctx.measureText(String(label).slice(0, 60)).width));
     gutter = Math.round(Math.max(74, Math.min(longest + 30, width * 0.2)));
-    laneHeight = Math.max(26, Math.min(52, 210 / lanes.labels.length));
+    laneHeight = Math.max(32, Math.min(52, 210 / lanes.labels.length));
     height = Math.max(1, lanes.labels.length) * laneHeight + AXIS;
   };
   const drawBase = () => {
@@ -230,8 +235,42 @@
     lanes.labels.forEach((label, lane) => ctx.fillText(cutText(ctx, String(label), gutter - 22), 12, lane * laneHeight + laneHeight / 2));
     if (!total) { ctx.fillStyle = palette["--soft"]; ctx.fillText("No events", gutter + 12, plotHeight / 2); }
   };
+  // Where the events of the chosen match are marked. Marks that would hide each other stand one above the other in their
+  // lane, smaller; if that is not enough some are moved to the right, and if they would be moved far they are all dots.
+  const READABLE = 7, FAR = 70;
+  let marks = new Map();
+  const arrange = (run, levels, far) => {  // whether the marks of a run find room on so many levels, none moved further than that
+    const radius = Math.min(11, (laneHeight / 2 - (levels > 1 ? 0 : 2)) / levels), ends = Array(levels).fill(-Infinity);
+    if (radius < READABLE) return false;
+    for (const mark of run) {
+      const free = ends.findIndex((end) => mark.at - end >= 2 * radius), level = free < 0 ? ends.indexOf(Math.min(...ends)) : free;
+      mark.x = Math.max(mark.at, ends[level] + 2 * radius);
+      if (mark.x - mark.at > far) return false;
+      Object.assign(mark, { radius, level });
+      ends[level] = mark.x;
+    }
+    const used = ends.filter((end) => end > -Infinity).length;
+    for (const mark of run) mark.y = mark.middle + (2 * mark.level + 1 - used) * radius;
+    return true;
+  };
+  const place = (run) => [1, 2, 3].some((levels) => arrange(run, levels, 0)) || [3, 2].some((levels) => arrange(run, levels, FAR));
+  const placeMarks = () => {
+    marks = new Map();
+    if (chosen < 0) return;
+    const runs = new Map();  // by lane: marks that are near to each other, and how far they reach
+    for (const event of heldBy[chosen].keys()) {
+      const at = toX(events.x[event]), mark = { event, at, middle: laneY(event) }, before = runs.get(lanes.of[event]);
+      const run = before && at - before.reach < 22 ? before : { marks: [], dots: false };
+      marks.set(event, mark);
+      run.marks.push(mark);
+      const dots = run.dots || !place(run.marks);  // what finds no room finds none with one more
+      for (const each of dots ? (run.dots ? [mark] : run.marks) : []) Object.assign(each, { x: each.at, y: each.middle, radius: 5 });
+      runs.set(lanes.of[event], { marks: run.marks, dots, reach: dots ? at : Math.max(...run.marks.map((each) => each.x)) });
+    }
+  };
   const drawOverlay = () => {
     const ctx = ctxOf(overlay), plotHeight = height - AXIS;
+    placeMarks();
     ctx.save();
     ctx.beginPath(); ctx.rect(gutter, 0, width - gutter, height); ctx.clip();
     if (chosen >= 0) {
@@ -242,35 +281,35 @@
       ctx.fillRect(begin - 12, 0, end - begin + 24, plotHeight);
       ctx.globalAlpha = 1;
       ctx.fillRect(begin - 12, plotHeight, end - begin + 24, 3);
-      const shown = [...by.keys()].map((event) => [event, toX(events.x[event]), laneY(event)]);
+      const shown = [...by.keys()].map((event) => marks.get(event));
       ctx.strokeStyle = palette["--accent"];
       ctx.globalAlpha = 0.45;
       ctx.lineWidth = 1.5;
       ctx.beginPath();
-      shown.forEach(([, x, y], index) => {
+      shown.forEach(({ x, y }, index) => {
         if (!index) { ctx.moveTo(x, y); return; }
-        const [, before, above] = shown[index - 1], middle = (before + x) / 2;
-        ctx.bezierCurveTo(middle, above, middle, y, x, y);
+        const before = shown[index - 1], middle = (before.x + x) / 2;
+        ctx.bezierCurveTo(middle, before.y, middle, y, x, y);
       });
       ctx.stroke();
       ctx.globalAlpha = 1;
-      const before = new Map();
-      let close = 0;  // events whose neighbour in the same lane is so near that letters could not be read
-      for (const [, x, y] of shown) { if (x - (before.get(y) ?? -99) < 11) close += 1; before.set(y, x); }
-      const crowded = close > 2 && close > shown.length / 3;
-      const radius = crowded ? 5 : Math.min(11, laneHeight / 2 - 2);
       ctx.textAlign = "center";
       ctx.textBaseline = "middle";
-      ctx.font = `650 11.5px ${palette["--sans"]}`;
-      for (const [event, x, y] of shown) {
+      for (const { event, at, middle, x, y, radius } of shown) {
         const variable = by.get(event)[0];
+        if (x > at) {  // a line to where it happened
+          ctx.strokeStyle = palette[colours.get(variable)];
+          ctx.lineWidth = 1;
+          ctx.beginPath(); ctx.moveTo(at, middle); ctx.lineTo(x, y); ctx.stroke();
+        }
         ctx.beginPath(); ctx.arc(x, y, radius, 0, 7);
         ctx.fillStyle = palette[colours.get(variable)];
         ctx.fill();
-        ctx.lineWidth = 2;
+        ctx.lineWidth = radius < READABLE ? 1 : 2;
         ctx.strokeStyle = palette["--card"];
         ctx.stroke();
-        if (crowded) continue;
+        if (radius < READABLE) continue;
+        ctx.font = `650 ${Math.min(11.5, radius * 1.3)}px ${palette["--sans"]}`;
         ctx.fillStyle = palette["--on-v"];
         ctx.fillText(letters.get(variable), x, y + 0.5);
       }
@@ -278,7 +317,8 @@
     if (hovered >= 0) {
       ctx.strokeStyle = palette["--ink"];
       ctx.lineWidth = 1.5;
-      ctx.beginPath(); ctx.arc(toX(events.x[hovered]), laneY(hovered), 14, 0, 7); ctx.stroke();
+      const { x, y, radius } = marks.get(hovered) ?? { x: toX(events.x[hovered]), y: laneY(hovered), radius: 11 };
+      ctx.beginPath(); ctx.arc(x, y, radius + 3, 0, 7); ctx.stroke();
     }
     ctx.restore();
   };
@@ -299,17 +339,21 @@
     redraw();
   };
   const zoom = (factor, at = (view[0] + view[1]) / 2) => setView(at + (view[0] - at) * factor, at + (view[1] - at) * factor);
-  const fit = () => {
-    if (chosen < 0) return;
-    const low = events.x[matches[chosen].start], high = events.x[matches[chosen].end];
-    const near = 30 * (whole[1] - whole[0]) / Math.max(30, total);  // room for some events around
-    setView(low - Math.max((high - low) * 0.6, near / 2), high + Math.max((high - low) * 0.6, near / 2));
+  const fitting = () => {  // the view in which the chosen match takes a good third, with its neighbours on both sides
+    const { start, end } = matches[chosen], low = events.x[start], high = events.x[end];
+    if (high > low) {
+      const room = Math.max((high - low) * 0.85, data.timed ? 0 : 1.2);
+      return [low - room, high + room];
+    }
+    const before = low - events.x[Math.max(0, start - 6)], after = events.x[Math.min(total - 1, end + 6)] - high;
+    const room = Math.min(...[before, after].filter((length) => length > 0), (whole[1] - whole[0]) / 2);
+    return [low - room, high + room];
   };
+  const fit = () => { if (chosen >= 0) setView(...fitting()); };
   const show = () => {  // leave the view as it is if the match can be seen well in it
     const low = toX(events.x[matches[chosen].start]), high = toX(events.x[matches[chosen].end]);
-    const places = [...heldBy[chosen].keys()].map((event) => toX(events.x[event]));
-    const inside = low >= gutter + 14 && high <= width - 14, wide = high - low >= 0.38 * (width - gutter);
-    if (!inside || (!wide && places.some((x, index) => index && x - places[index - 1] < 24))) fit();
+    const inside = low >= gutter + 14 && high <= width - 14, [begin, end] = fitting(), share = (view[1] - view[0]) / (end - begin);
+    if (!inside || share < 0.55 || share > 1.1) fit();
   };
 
   // --- choosing a match ---------------------------------------------------------------------------------------------
@@ -325,9 +369,9 @@
     const option = options[number];
     option.setAttribute("aria-selected", "true");
     list.setAttribute("aria-activedescendant", option.id);
-    const top = number * 33 + 4;
+    const top = option.offsetTop, bottom = top + option.offsetHeight;
     if (top < list.scrollTop) list.scrollTop = top - 4;
-    else if (top + 33 > list.scrollTop + list.clientHeight) list.scrollTop = top + 37 - list.clientHeight;
+    else if (bottom > list.scrollTop + list.clientHeight) list.scrollTop = bottom + 4 - list.clientHeight;
     resultRows[number]?.setAttribute("aria-current", "true");
     $("previous").disabled = number === 0;
     $("next").disabled = number === matches.length - 1;
@@ -477,12 +521,16 @@
     const { name, made } = variables[variable];
     $("legend").append(put("span", { "data-letter": letter }, badge(variable), name + (made === "all" ? " (aggregate)" : "")));
   }
+  const keyTitle = (event) => keyColumns.map((column) => `${column.name}: ${plain(column.values[event])}`).join("\n").slice(0, 1500);
   heldBy.forEach((by, number) => {
     const match = matches[number];
-    const option = put("div", { class: "option", role: "option", id: `match-${number + 1}`, "aria-selected": "false" },
-      put("span", {}, String(number + 1)), put("span", {}, match.start === match.end ? brief(match.start) : `${brief(match.start)} – ${brief(match.end, match.start)}`), put("span", {}, many(by.size, "event")));
-    options.push(option);
+    const span = put("span", { class: "span" }, put("span", {}, brief(match.start)));
+    if (match.start !== match.end) span.append(" – ", put("span", {}, brief(match.end, match.start)));
+    const key = byKey && put("span", { class: "key", title: keyTitle(match.start) }, shortened(keyOf(match.start), 30));
+    options.push(put("div", { class: "option", role: "option", id: `match-${number + 1}`, "aria-selected": "false" },
+      put("span", { class: "rank" }, String(number + 1)), span, key, put("span", { class: "size" }, many(by.size, "event"))));
   });
+  list.classList.toggle("keyed", byKey !== null);
   list.append(...options);
   if (!matches.length) list.append(put("p", { class: "empty" }, counts.matches ? "None shown." : "Nothing matches."));
   list.addEventListener("click", (event) => { const option = event.target.closest(".option"); if (option) choose(options.indexOf(option)); });
@@ -537,10 +585,11 @@
   // --- pointer --------------------------------------------------------------------------------------------------------
 
   const nearest = (px, py) => {
+    for (const mark of marks.values()) if (Math.hypot(mark.x - px, mark.y - py) <= mark.radius && px >= gutter) return mark.event;
     const lane = Math.floor(py / laneHeight);
     let found = -1, distance = 12;
     for (let event = from(fromX(px - 12)), end = from(fromX(px + 12)); event < end; event += 1) {
-      const away = Math.abs(toX(events.x[event]) - px) - (chosen >= 0 && heldBy[chosen].has(event) ? 6 : 0);
+      const away = Math.abs(toX(events.x[event]) - px);
       if (lanes.of[event] === lane && away < distance) { found = event; distance = away; }
     }
     return px < gutter ? -1 : found;

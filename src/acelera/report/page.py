@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from acelera.automata.model import Acea
+from acelera.errors import UsageError
 from acelera.language import ast
 from acelera.language.checker import Column
 from acelera.report.buckets import NANOSECONDS
@@ -29,10 +30,31 @@ MOST_STATES = 150
 """Larger automata are not drawn."""
 
 
+def refuse_place(path: Path) -> None:
+    """A page is a file in a folder that is there or can be made; said before matches are looked for."""
+    try:
+        if path.is_dir():
+            raise UsageError(f"`{path}` is a folder; name the file of the report, such as `{path / 'report.html'}`")
+        above = next(each for each in path.absolute().parents if each.exists())
+    except OSError as error:
+        raise _not_written(path, error) from error
+    if not above.is_dir():
+        raise UsageError(f"the report cannot be written to `{path}`: `{above}` is not a folder")
+
+
 def write(query: Query, found: Findings, path: Path) -> Path:
-    """Write the page."""
-    path.write_text(page(query, found), encoding="utf-8", newline="\n")
+    """Write the page, in a folder that is made if it is not there."""
+    text = page(query, found)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8", newline="\n")
+    except OSError as error:
+        raise _not_written(path, error) from error
     return path
+
+
+def _not_written(path: Path, error: OSError) -> UsageError:
+    return UsageError(f"the report cannot be written to `{path}`: {error.strerror or error}")
 
 
 def page(query: Query, found: Findings) -> str:

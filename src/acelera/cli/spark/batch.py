@@ -1,4 +1,4 @@
-"""`acelera run` on Spark, over files that are all there."""
+"""`acelera run` and `acelera report` on Spark, over files that are all there."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from acelera.cli.job import Job, Outcome
 from acelera.cli.outputs import Output, beside, refuse_unfit
@@ -16,6 +16,9 @@ from acelera.cli.spark.reading import WRITING, frames_of, place
 from acelera.cli.spark.session import is_classic, session
 from acelera.spark.columns import quoted
 from acelera.spark.schemas import arrow_schema
+
+if TYPE_CHECKING:
+    from acelera.report import Findings, Limits
 
 Result = TypeVar("Result")
 
@@ -31,9 +34,25 @@ def explain_on_spark(job: Job, debug: bool) -> str:
 
 def run_on_spark(job: Job, progress: Progress, debug: bool) -> Outcome:
     """Find the matches in files, and write them or give the first of them."""
+    return _on_spark(progress, debug, lambda spark: _run(job, spark, progress))
+
+
+def find_on_spark(job: Job, progress: Progress, debug: bool, limits: Limits) -> Findings:
+    """What a report shows of files."""
+    return _on_spark(progress, debug, lambda spark: _find(job, spark, progress, limits))
+
+
+def _on_spark(progress: Progress, debug: bool, work: Callable[[Any], Result]) -> Result:
     progress.begin("starting Spark")
     with session(debug) as spark, told_in_short():
-        return watched(spark, progress, lambda: _run(job, spark, progress))
+        return watched(spark, progress, lambda: work(spark))
+
+
+def _find(job: Job, spark: Any, progress: Progress, limits: Limits) -> Findings:
+    progress.begin("looking at the input")
+    frames = frames_of(spark, job.inputs, job.order_by)
+    progress.begin("running")
+    return job.query.findings(frames.get(None, frames), job.options, limits)
 
 
 def _run(job: Job, spark: Any, progress: Progress) -> Outcome:
