@@ -377,3 +377,34 @@ def test_without_java(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_on_spark_the_order_is_asked_for(run: Run) -> None:
     result = CliRunner().invoke(main, ["run", "q.acel", "ticks.csv"])
     assert result.exit_code == 2 and "say it with --order-by" in result.stderr
+
+
+# --- ties ---------------------------------------------------------------------------------------------------------
+
+
+def test_ties_are_kept_if_asked_for(run: Run) -> None:
+    put("t.csv", ["ts,type", "2024-01-02T09:00:00,A", "2024-01-02T09:00:00,B"])
+    put("q.acel", ["SELECT start, end MATCH A ; B"])
+    refused = run("t.csv", "--order-by", "ts", query="q.acel")
+    assert refused.exit_code == 1
+    assert "or pass --ties keep to keep the order of arrival" in refused.stderr
+    kept = run("t.csv", "--order-by", "ts", "--ties", "keep", query="q.acel")
+    assert kept.exit_code == 0 and "1 match" in kept.stderr
+    elsewhere = CliRunner().invoke(main, ["run", "q.acel", "t.csv", "--order-by", "ts", "--ties", "keep"])
+    assert elsewhere.exit_code == 2 and "--ties keep is for --in-process" in elsewhere.stderr
+
+
+def test_columns_without_a_value_can_be_compared_with_anything(run: Run) -> None:
+    put("t.csv", ["ts,type,temp", "2024-01-02T09:00:00,A,", "2024-01-02T09:00:01,A,"])
+    for filter in ("x.temp > 20", "x.temp = 'hot'", "x.temp IS NULL"):
+        put("q.acel", [f"SELECT start MATCH A AS x FILTER {filter}"])
+        result = run("t.csv", "--order-by", "ts", query="q.acel")
+        assert result.exit_code == 0, result.stderr
+        assert ("2 matches" if "NULL" in filter else "0 matches") in result.stderr
+
+
+def test_a_file_without_rows(run: Run) -> None:
+    put("t.csv", ["ts,type,temp"])
+    put("q.acel", ["SELECT start_time MATCH A AS x FILTER x.temp > 20 WITHIN 1 MINUTE"])
+    result = run("t.csv", "--order-by", "ts", query="q.acel")
+    assert result.exit_code == 0 and "0 events, 0 matches" in result.stderr, result.stderr
