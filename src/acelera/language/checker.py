@@ -16,6 +16,7 @@ from acelera.language import ast
 from acelera.language.aggregates import aggregate_names, find_aggregate
 from acelera.language.expressions import check_predicate
 from acelera.language.printer import amount
+from acelera.language.printer import name as written
 from acelera.language.schema import Schema
 from acelera.language.types import INT, ORDERED, STRING, UNKNOWN, Kind, Type
 from acelera.language.variables import EMPTY, NONE, ONE, Bindings, Bounds, Variable, names_of
@@ -250,7 +251,7 @@ class _Checker:
             near = did_you_mean(name, bindings.bound())
             hint = f"variables there: {', '.join(bindings.bound()) or 'none'}"
             if not to_the_left and not with_attribute:
-                hint += f"; an attribute is written with its variable, as in x.{name}"
+                hint += f"; an attribute is written with its variable, as in x.{written(name)}"
             if name in self.elsewhere:
                 hint = f"`{name}` is bound elsewhere; FILTER, AGG and PROJECT see what is left of them in their bracket"
             self.wrong(f"the formula{' to the left' if to_the_left else ''} never binds `{name}`{near}", span, hint)

@@ -103,7 +103,8 @@ def _bad_character(offset: int, text: str) -> Problem:
         "!": "write NOT in a condition; absence in a formula is written UNLESS: (A ; C) UNLESS B",
         "^": "START(…) matches at the beginning of the stream",
     }
-    return Problem(f"the character {char!r} has no meaning here", span, hints.get(char))
+    otherwise = None if char.isascii() else "a name that holds it is written in backticks"
+    return Problem(f"the character {char!r} has no meaning here", span, hints.get(char, otherwise))
 
 
 def _unfinished(text: str, expected: set[str]) -> Problem:
@@ -280,8 +281,12 @@ def _hint_in_clauses(place: _Place) -> str | None:
         return f"something is missing before {place.found.upper()}"
     if kind in _CLAUSES:
         return "the clauses come in this order: SELECT, FROM, MATCH, PARTITION BY, WITHIN"
-    if kind == "DOT" and place.follows(r"\bBY\b[^;]*"):
-        return "the attributes of PARTITION BY stand alone: PARTITION BY user"
+    former = re.search(r"\bBY\b[^;]*?(\w+)$", place.before, re.IGNORECASE)
+    if kind == "DOT" and former and place.after:
+        name = f"{former[1]}.{place.after.split()[0]}"
+        return f"attributes of PARTITION BY stand alone: PARTITION BY user; a name with a dot in it is written `{name}`"
+    if kind == "NAME" and former:
+        return f"a name with a blank in it is written in backticks: `{former[1]} {place.found}`"
     if kind == "STRING" and place.follows(r"\bWITHIN"):
         return "a window is written without quotes: WITHIN 5 MINUTES"
     in_select = "MATCH" in expected and "FROM" in expected
