@@ -59,6 +59,7 @@ def test_links_lead_somewhere(page: str) -> None:
     for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", prose):
         if not target.startswith(("http://", "https://")):
             assert (ROOT / page).parent.joinpath(target).exists(), f"{page}: no {target}"
+            assert not (page.startswith("docs/") and target.startswith("..")), f"{page}: {target} is not on the site"
 
 
 def test_the_site_shows_the_pages_that_there_are() -> None:
