@@ -6,8 +6,10 @@ from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
+from hypothesis import assume
 from hypothesis import strategies as st
 
+import acelera as ac
 from acelera.language import ast
 from acelera.language.aggregates import find_aggregate
 from acelera.language.checker import BagUnion, _Checker
@@ -360,3 +362,30 @@ def unordered(value: Any) -> Any:
     if isinstance(value, list):
         return sorted((unordered(each) for each in value), key=repr)
     return {name: unordered(each) for name, each in value.items()} if isinstance(value, dict) else value
+
+
+WINDOWS = st.none() | st.integers(1, 6).map(lambda amount: ast.Within(amount, "events"))
+KEYS = st.sampled_from([(), (), ("ok",), ("ok", "s"), ("w",)])
+
+
+def keyed_cases() -> st.SearchStrategy[tuple[ast.Query, pa.Table]]:
+    """Queries with keys and windows, and streams for them."""
+    return st.builds(
+        lambda case, within, keys: (
+            ast.Query(case[0], partition_by=tuple(map(ast.Key, keys)), within=within),
+            case[1],
+        ),
+        cases(),
+        WINDOWS,
+        KEYS,
+    )
+
+
+def checked_query(tree: ast.Query, table: pa.Table, bag_union: BagUnion) -> ac.Query:
+    """The query; a case whose attributes of different types meet, as they may in the additive reading, is left out."""
+    query = ac.query(tree, bag_union=bag_union)
+    try:
+        query.check(table.schema)
+    except ac.QueryCheckError:
+        assume(False)
+    return query

@@ -4,15 +4,11 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import assume, given
-from hypothesis import strategies as st
+from hypothesis import given
 
 import acelera as ac
 from acelera.language import ast
-from strategies import cases, unordered
-
-WINDOWS = st.none() | st.integers(1, 6).map(lambda amount: ast.Within(amount, "events"))
-KEYS = st.sampled_from([(), (), ("ok",), ("ok", "s"), ("w",)])
+from strategies import checked_query, keyed_cases, unordered
 
 
 def outcome(query: ac.Query, table: pa.Table, method: str) -> Any:
@@ -27,15 +23,8 @@ def outcome(query: ac.Query, table: pa.Table, method: str) -> Any:
 
 @pytest.mark.property
 @pytest.mark.parametrize("bag_union", ["once", "additive"])
-@given(case=cases(), within=WINDOWS, keys=KEYS)
-def test_engine_and_automaton_agree(
-    bag_union: Any, case: tuple[ast.Formula, pa.Table], within: ast.Within | None, keys: tuple[str, ...]
-) -> None:
-    formula, table = case
-    tree = ast.Query(formula, partition_by=tuple(map(ast.Key, keys)), within=within)
-    try:
-        query = ac.query(tree, bag_union=bag_union)
-        query.check(table.schema)
-    except ac.QueryCheckError:  # attributes of different types may meet in the additive reading
-        assume(False)
+@given(case=keyed_cases())
+def test_engine_and_automaton_agree(bag_union: Any, case: tuple[ast.Query, pa.Table]) -> None:
+    tree, table = case
+    query = checked_query(tree, table, bag_union)
     assert outcome(query, table, "engine") == outcome(query, table, "automaton")

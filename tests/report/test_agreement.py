@@ -7,17 +7,13 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import assume, given
-from hypothesis import strategies as st
+from hypothesis import given
 
 import acelera as ac
 from acelera.language import ast
 from acelera.report import Limits, find
 from acelera.report.page import data_of
-from strategies import cases
-
-WINDOWS = st.none() | st.integers(1, 6).map(lambda amount: ast.Within(amount, "events"))
-KEYS = st.sampled_from([(), (), ("ok",), ("ok", "s"), ("w",)])
+from strategies import checked_query, keyed_cases
 
 
 def shown(query: ac.Query, table: pa.Table) -> Counter[str] | str:
@@ -73,15 +69,8 @@ def _key(row: dict[str, Any], keys: tuple[str, ...]) -> tuple[Any, ...]:
 
 @pytest.mark.property
 @pytest.mark.parametrize("bag_union", ["once", "additive"])
-@given(case=cases(), within=WINDOWS, keys=KEYS)
-def test_places_are_those_of_the_automaton(
-    bag_union: Any, case: tuple[ast.Formula, pa.Table], within: ast.Within | None, keys: tuple[str, ...]
-) -> None:
-    formula, table = case
-    tree = ast.Query(formula, partition_by=tuple(map(ast.Key, keys)), within=within)
-    try:
-        query = ac.query(tree, bag_union=bag_union)
-        query.check(table.schema)
-    except ac.QueryCheckError:  # attributes of different types may meet in the additive reading
-        assume(False)
-    assert shown(query, table) == defined(query, table, keys)
+@given(case=keyed_cases())
+def test_places_are_those_of_the_automaton(bag_union: Any, case: tuple[ast.Query, pa.Table]) -> None:
+    tree, table = case
+    query = checked_query(tree, table, bag_union)
+    assert shown(query, table) == defined(query, table, tuple(key.name for key in tree.partition_by))
