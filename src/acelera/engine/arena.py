@@ -1,15 +1,17 @@
-"""The nodes that hold all partial matches, the hits that wait to be listed, and the slots that hold the nodes."""
+"""The nodes that hold all partial matches, and the hits that wait to be listed."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from acelera.engine import kernels
+from acelera.engine.growing import grown
+from acelera.engine.slots import Slots
 
 Ints = npt.NDArray[Any]
 
@@ -51,55 +53,6 @@ def _by_start(starts: Ints, ends: Ints, offsets: Ints, marks: Ints, values: Ints
 
 def _empty(size: int, kind: Any = np.int32) -> Ints:
     return np.empty(size, kind)
-
-
-def grown(array: Ints, size: int) -> Ints:
-    """The array with room for more along its first axis; what is new is zero."""
-    larger = np.zeros((size, *array.shape[1:]), array.dtype)
-    larger[: len(array)] = array
-    return larger
-
-
-@dataclass
-class Slots:
-    """For each key the sets of states that its partial matches are in, each with a node."""
-
-    state: Ints = field(default_factory=lambda: np.zeros((1, 4), np.int32))
-    node: Ints = field(default_factory=lambda: np.zeros((1, 4), np.int32))
-    count: Ints = field(default_factory=lambda: np.zeros(1, np.int32))
-    floor: Ints = field(default_factory=lambda: np.full(1, kernels.FAR_PAST))  # of the last event of each key
-
-    def make_room(self, keys: int) -> None:
-        """For as many keys."""
-        if keys > len(self.count):
-            before, size = len(self.count), max(keys, 2 * len(self.count))
-            self.state, self.node, self.count = (grown(each, size) for each in (self.state, self.node, self.count))
-            self.floor = grown(self.floor, size)
-            self.floor[before:] = kernels.FAR_PAST
-
-    def dump(self) -> dict[str, Ints]:
-        """All slots, for a snapshot."""
-        return {"slot_state": self.state, "slot_node": self.node, "slot_count": self.count, "slot_floor": self.floor}
-
-    def load(self, sections: Mapping[str, Any]) -> None:
-        """The slots of a snapshot."""
-        self.state, self.node = sections["slot_state"], sections["slot_node"]
-        self.count, self.floor = sections["slot_count"], sections["slot_floor"]
-
-    def busy(self, keys: int) -> Ints:
-        """The keys, of so many, that hold something."""
-        return np.flatnonzero(self.count[:keys])
-
-    def keep(self, keys: Ints) -> None:
-        """Forget all other keys; these are numbered anew, in order."""
-        kept, at = (self, keys) if len(keys) else (Slots(), np.arange(1))
-        self.state, self.node, self.count, self.floor = kept.state[at], kept.node[at], kept.count[at], kept.floor[at]
-
-    def widen(self) -> None:
-        """For more sets of states a key."""
-        self.state, self.node = (
-            np.concatenate((each, np.zeros_like(each)), axis=1) for each in (self.state, self.node)
-        )
 
 
 class Arena:
@@ -208,17 +161,19 @@ class Arena:
         size = self.size
         live, oldest, moved = np.zeros(size, np.bool_), _empty(size, np.int64), _empty(size)
         floors = np.maximum(slots.floor, floor)
-        kernels.mark_roots(slots.state, slots.node, slots.count, floors, self.newest, oldest, live)
+        kernels.drop_expired(slots.state, slots.node, slots.begin, slots.count, floors, self.newest)
+        held = slots.held
+        roots = slots.node[held]
+        live[roots], oldest[roots] = True, np.repeat(floors, slots.count)
         kept = kernels.collect(*self.nodes, oldest, live, moved)
-        held = np.arange(slots.node.shape[1]) < slots.count[:, None]
-        slots.node[held] = moved[slots.node[held]]
+        slots.node[held] = moved[roots]
         self.counters[kernels.NODE_COUNT] = kept
         if kept > len(self.mark) // 2:
             self.enlarge()
 
     def _flatten(self, slots: Slots) -> None:
         """Keep nothing but the newest start of each slot."""
-        held = np.arange(slots.node.shape[1]) < slots.count[:, None]
+        held = slots.held
         newest = self.newest[slots.node[held]]
         while len(newest) > len(self.mark) // 2:
             self.enlarge()

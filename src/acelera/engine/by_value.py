@@ -16,10 +16,11 @@ import pyarrow as pa
 
 from acelera.automata.terms import Environment, Term, holds
 from acelera.engine import kernels
-from acelera.engine.arena import Arena, Slots
+from acelera.engine.arena import Arena
 from acelera.engine.letters import Alphabet
 from acelera.engine.machines import Events, Waiting
 from acelera.engine.plan import NO_ACTION, Action, Edge, Plan, stored_fields
+from acelera.engine.slots import Slots
 from acelera.engine.snapshots import Section, decode, encode
 from acelera.errors import AggregateError
 from acelera.language.aggregates import Failure
@@ -221,17 +222,14 @@ class ValueMachine:
         slots = self._slots()
         self.arena.collect(slots, floor)
         for key, runs in enumerate(self.runs):
-            runs.nodes = dict(zip(runs.nodes, slots.node[key, : len(runs.nodes)].tolist(), strict=True))
+            runs.nodes = dict(zip(runs.nodes, slots.of_key(key)[1].tolist(), strict=True))
         self._forget_stored()
 
     def _slots(self) -> Slots:
-        width = max((len(runs.nodes) for runs in self.runs), default=0)
-        nodes = np.zeros((len(self.runs), max(width, 1)), np.int32)
-        for key, runs in enumerate(self.runs):
-            nodes[key, : len(runs.nodes)] = list(runs.nodes.values())
+        nodes = np.array([node for runs in self.runs for node in runs.nodes.values()], np.int32)
         counts = np.array([len(runs.nodes) for runs in self.runs], np.int32)
         floors = np.array([runs.floor for runs in self.runs], np.int64)
-        return Slots(np.zeros_like(nodes), nodes, counts, floors)
+        return Slots.of(counts, nodes, floors)
 
     def _forget_stored(self) -> None:
         storing = np.flatnonzero(self.arena.mark[: self.arena.size] >= len(self.actions))

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from acelera.engine import interning
-from acelera.engine.arena import grown
+from acelera.engine.growing import grown
 from acelera.engine.stack_machine import SET_COUNTS
 
 Ints = npt.NDArray[Any]

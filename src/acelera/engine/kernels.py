@@ -23,7 +23,18 @@ NOTHING = -1  # the mark of a transition that marks nothing, and the target of o
 DONE, TABLE, NODES, HITS, SLOTS, FULL, DEEP = range(7)
 
 # What the counters of `advance` count.
-NODE_COUNT, HIT_COUNT, NEXT_EVENT, ASKED_STATE, ASKED_LETTER, STAMP, HIT_CURSOR, STACK_SIZE, COUNTERS = range(9)
+(
+    NODE_COUNT,
+    HIT_COUNT,
+    NEXT_EVENT,
+    ASKED_STATE,
+    ASKED_LETTER,
+    ASKED_SLOTS,
+    STAMP,
+    HIT_CURSOR,
+    STACK_SIZE,
+    COUNTERS,
+) = range(10)
 
 FAR_PAST = np.iinfo(np.int64).min
 
@@ -52,6 +63,16 @@ def running_latest(keys: Array, at: Array, newest: Array, by_key: Array, latest:
 
 
 @compiled
+def give_block(key: int, size: int, slot_begin: Array, slot_room: Array, slots_used: Array) -> None:
+    """A new block of slots for a key, at the end of the pool, as large as the next power of two."""
+    room = 1
+    while room < size:
+        room *= 2
+    slot_begin[key], slot_room[key] = slots_used[0], room
+    slots_used[0] += room
+
+
+@compiled
 def advance(
     letters: Array,
     keys: Array,
@@ -65,15 +86,18 @@ def advance(
     entry_emits: Array,
     slot_state: Array,
     slot_node: Array,
+    slot_begin: Array,
+    slot_room: Array,
     slot_count: Array,
     slot_floor: Array,
+    slots_used: Array,
+    targets: Array,
     node_mark: Array,
     node_one: Array,
     node_two: Array,
     node_newest: Array,
     target_stamp: Array,
     target_node: Array,
-    targets: Array,
     hit_node: Array,
     hit_row: Array,
     hit_floor: Array,
@@ -81,16 +105,16 @@ def advance(
 ) -> int:
     """Read events: each key has slots, one for each set of states that its partial matches are in, with a node."""
     nodes, hits, stamp = counters[NODE_COUNT], counters[HIT_COUNT], counters[STAMP]
-    capacity, hit_capacity, slots = len(node_mark), len(hit_node), slot_state.shape[1]
+    capacity, hit_capacity = len(node_mark), len(hit_node)
     begin = counters[NEXT_EVENT]
     reason = DONE
     i = begin
     for i in range(begin, len(letters)):
         letter, key = letters[i], keys[i]
-        held = slot_count[key]
+        first, held = slot_begin[key], slot_count[key]
         needed, changes = 0, 0
         for s in range(-1, held):
-            state = slot_state[key, s] if s >= 0 else 0
+            state = slot_state[first + s] if s >= 0 else 0
             at = row_at[state, letter]
             if at < 0:
                 counters[ASKED_STATE], counters[ASKED_LETTER] = state, letter
@@ -112,12 +136,16 @@ def advance(
         if hits + needed > hit_capacity:
             reason = HITS
             break
+        if needed > len(targets) or (needed > slot_room[key] and slots_used[0] + 2 * needed > len(slot_state)):
+            counters[ASKED_SLOTS] = needed
+            reason = SLOTS
+            break
         floor = floors[i]
         stamp += 1
-        found, hits_before = 0, hits
+        found = 0
         for s in range(-1, held):
             if s >= 0:
-                state, node = slot_state[key, s], slot_node[key, s]
+                state, node = slot_state[first + s], slot_node[first + s]
                 if node_newest[node] < floor:
                     continue
             else:
@@ -145,8 +173,7 @@ def advance(
                 if target_stamp[target] != stamp:
                     target_stamp[target] = stamp
                     target_node[target] = reached
-                    if found < slots:
-                        targets[found] = target
+                    targets[found] = target
                     found += 1
                 else:
                     other = target_node[target]
@@ -156,13 +183,12 @@ def advance(
                     node_newest[nodes] = node_newest[other]
                     target_node[target] = nodes
                     nodes += 1
-        if found > slots:
-            hits = hits_before
-            reason = SLOTS
-            break
+        if found > slot_room[key]:
+            give_block(key, found, slot_begin, slot_room, slots_used)
+            first = slot_begin[key]
         for s in range(found):
-            slot_state[key, s] = targets[s]
-            slot_node[key, s] = target_node[targets[s]]
+            slot_state[first + s] = targets[s]
+            slot_node[first + s] = target_node[targets[s]]
         slot_count[key] = found
     else:
         i = len(letters)
@@ -300,19 +326,17 @@ def reordered(order: Array, offsets: Array, marks: Array, values: Array) -> tupl
 
 
 @compiled
-def mark_roots(
-    slot_state: Array, slot_node: Array, slot_count: Array, floors: Array, newest: Array, floor: Array, live: Array
+def drop_expired(
+    slot_state: Array, slot_node: Array, slot_begin: Array, slot_count: Array, floors: Array, newest: Array
 ) -> None:
-    """The nodes that slots hold and that are still in the window; other slots are emptied."""
+    """Empty the slots whose nodes have left the window."""
     for key in range(len(slot_count)):
-        kept = 0
-        for s in range(slot_count[key]):
-            node = slot_node[key, s]
-            if newest[node] >= floors[key]:
-                slot_state[key, kept], slot_node[key, kept] = slot_state[key, s], node
-                live[node], floor[node] = True, floors[key]
+        first, kept = slot_begin[key], slot_begin[key]
+        for s in range(first, first + slot_count[key]):
+            if newest[slot_node[s]] >= floors[key]:
+                slot_state[kept], slot_node[kept] = slot_state[s], slot_node[s]
                 kept += 1
-        slot_count[key] = kept
+        slot_count[key] = kept - first
 
 
 @compiled

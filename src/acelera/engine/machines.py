@@ -15,12 +15,13 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from acelera.engine import kernels
-from acelera.engine.arena import Arena, Slots
+from acelera.engine.arena import Arena
 from acelera.engine.compiled import announce
 from acelera.engine.frames import Frame
 from acelera.engine.letters import Alphabet
 from acelera.engine.plan import Action, Plan
 from acelera.engine.program import Program
+from acelera.engine.slots import Slots
 from acelera.engine.snapshots import Section
 from acelera.language.events import Value
 
@@ -121,7 +122,7 @@ class TableMachine:
             if reason == kernels.TABLE:
                 program.fill(int(counters[kernels.ASKED_STATE]), int(counters[kernels.ASKED_LETTER]))
             elif reason == kernels.SLOTS:
-                slots.widen()
+                slots.make_space(int(counters[kernels.ASKED_SLOTS]))
             elif reason == kernels.HITS and not counters[kernels.HIT_COUNT]:
                 arena.make_room_for_hits()
             else:
@@ -152,14 +153,10 @@ class TableMachine:
             program.mark,
             program.target,
             program.emits,
-            slots.state,
-            slots.node,
-            slots.count,
-            slots.floor,
+            *slots.arrays,
             *self.arena.nodes,
             stamps,
             nodes,
-            np.empty(slots.state.shape[1], np.int32),
             *self.arena.hits,
             self.arena.counters,
         )
@@ -195,7 +192,7 @@ class TableMachine:
     def waiting(self, key: int) -> list[Waiting]:
         """The partial matches of a key."""
         found = []
-        for s in range(self.slots.count[key] if key < len(self.slots.count) else 0):
-            states = sorted(self.program.sets[self.slots.state[key, s]])
-            found.append(Waiting(int(self.slots.node[key, s]), tuple((state, {}) for state in states)))
+        for number, node in zip(*self.slots.of_key(key), strict=True):
+            states = sorted(self.program.sets[number])
+            found.append(Waiting(int(node), tuple((state, {}) for state in states)))
         return found

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from acelera.engine.arena import grown
+from acelera.engine.growing import grown
 from acelera.engine.kernels import NOTHING
 from acelera.engine.letters import Alphabet
 from acelera.engine.plan import NO_ACTION, Action, Edge, Plan

@@ -14,6 +14,7 @@ from acelera.engine.compiled import compiled
 from acelera.engine.interning import intern_row, intern_set
 from acelera.engine.kernels import (
     ASKED_LETTER,
+    ASKED_SLOTS,
     ASKED_STATE,
     BOTTOM,
     DONE,
@@ -28,6 +29,7 @@ from acelera.engine.kernels import (
     TABLE,
     UNION,
     Array,
+    give_block,
 )
 from acelera.engine.stack_machine import NO_ROOM, carry_out, holds_for_all
 
@@ -75,15 +77,18 @@ def advance_registers(
     counts: Array,
     slot_state: Array,
     slot_node: Array,
+    slot_begin: Array,
+    slot_room: Array,
     slot_count: Array,
     slot_floor: Array,
+    slots_used: Array,
+    targets: Array,
     node_mark: Array,
     node_one: Array,
     node_two: Array,
     node_newest: Array,
     target_stamp: Array,
     target_node: Array,
-    targets: Array,
     hit_node: Array,
     hit_row: Array,
     hit_floor: Array,
@@ -110,16 +115,16 @@ def advance_registers(
     sign_row = np.zeros(stored_width, np.int64)
     group = np.zeros(len(pairs), np.int64)
     nodes, hits, stamp = counters[NODE_COUNT], counters[HIT_COUNT], counters[STAMP]
-    slots, actions = slot_state.shape[1], len(stores)
+    actions = len(stores)
     reason = DONE
     i = counters[NEXT_EVENT]
     for i in range(counters[NEXT_EVENT], len(letters)):
         letter, key = letters[i], keys[i]
-        held = slot_count[key]
+        first, held = slot_begin[key], slot_count[key]
         slot_floor[key] = floors[i]
         changes, amount = ruled_out[i], 0
         for s in range(-1, held):
-            numbered = slot_state[key, s] if s >= 0 else 0
+            numbered = slot_state[first + s] if s >= 0 else 0
             for m in range(set_at[numbered], set_at[numbered + 1]):
                 state = configurations[members[m], 0]
                 if edge_from[state, letter] < 0:
@@ -150,13 +155,17 @@ def advance_registers(
         if hits + amount > len(hit_node):
             reason = HITS
             break
+        if amount > len(targets) or (amount > slot_room[key] and slots_used[0] + 2 * amount > len(slot_state)):
+            counters[ASKED_SLOTS] = amount
+            reason = SLOTS
+            break
         floor = floors[i]
         stamp += 1
         found, hits_before = 0, hits
         for s in range(-1, held):
             numbered, node = 0, -1
             if s >= 0:
-                numbered, node = slot_state[key, s], slot_node[key, s]
+                numbered, node = slot_state[first + s], slot_node[first + s]
                 if node_newest[node] < floor:
                     continue
             paired = 0
@@ -265,8 +274,7 @@ def advance_registers(
                 if target_stamp[target] != stamp:
                     target_stamp[target] = stamp
                     target_node[target] = reached
-                    if found < slots:
-                        targets[found] = target
+                    targets[found] = target
                     found += 1
                 else:
                     other = target_node[target]
@@ -279,13 +287,12 @@ def advance_registers(
         if reason == NODES:
             hits = hits_before
             break
-        if found > slots:
-            hits = hits_before
-            reason = SLOTS
-            break
+        if found > slot_room[key]:
+            give_block(key, found, slot_begin, slot_room, slots_used)
+            first = slot_begin[key]
         for s in range(found):
-            slot_state[key, s] = targets[s]
-            slot_node[key, s] = target_node[targets[s]]
+            slot_state[first + s] = targets[s]
+            slot_node[first + s] = target_node[targets[s]]
         slot_count[key] = found
     else:
         i = len(letters)

@@ -20,15 +20,17 @@ import pyarrow.compute as pc
 from acelera.engine import kernels
 from acelera.engine import opcodes as op
 from acelera.engine import register_kernels as registers
-from acelera.engine.arena import Arena, Slots, grown
+from acelera.engine.arena import Arena
 from acelera.engine.code import Code
 from acelera.engine.compiled import announce
+from acelera.engine.growing import grown
 from acelera.engine.guards import Guard
 from acelera.engine.inputs import decimals, input_column, scaled, time_type
 from acelera.engine.interned import Strings, Tables, ValueSets
 from acelera.engine.letters import Alphabet
 from acelera.engine.machines import Events, Waiting
 from acelera.engine.plan import NO_ACTION, Action, Edge, Plan
+from acelera.engine.slots import Slots
 from acelera.engine.snapshots import Section
 from acelera.errors import AggregateError, DataError
 from acelera.language.aggregates import OVERFLOW
@@ -95,7 +97,7 @@ class RegisterMachine:
             if reason == kernels.TABLE:
                 self._fill(int(counters[kernels.ASKED_STATE]), int(counters[kernels.ASKED_LETTER]))
             elif reason == kernels.SLOTS:
-                slots.widen()
+                slots.make_space(int(counters[kernels.ASKED_SLOTS]))
             elif reason == registers.PAIRS:
                 self._pairs = grown(self._pairs, 2 * len(self._pairs))
             elif reason == kernels.HITS and not counters[kernels.HIT_COUNT]:
@@ -160,14 +162,10 @@ class RegisterMachine:
             tables.stored,
             tables.stored_table,
             tables.counts,
-            slots.state,
-            slots.node,
-            slots.count,
-            slots.floor,
+            *slots.arrays,
             *self.arena.nodes,
             tables.target_stamp,
             tables.target_node,
-            np.empty(slots.state.shape[1], np.int32),
             *self.arena.hits,
             self._pairs,
             self.arena.counters,
@@ -257,7 +255,7 @@ class RegisterMachine:
         """Forget what can no longer match."""
         slots, arena = self.slots, self.arena
         arena.collect(slots, floor)
-        held = np.arange(slots.state.shape[1]) < slots.count[:, None]
+        held = slots.held
         storing = np.flatnonzero(arena.mark[: arena.size] >= len(self.actions))
         sets = np.unique(np.append(slots.state[held], 0))
         moved_sets, moved_stored = self.tables.keep(sets, np.unique(arena.two[storing]))
@@ -318,10 +316,10 @@ class RegisterMachine:
     def waiting(self, key: int) -> list[Waiting]:
         """The partial matches of a key."""
         found = []
-        for s in range(self.slots.count[key] if key < len(self.slots.count) else 0):
-            begin, end = self.tables.set_at[self.slots.state[key, s] : self.slots.state[key, s] + 2]
+        for number, node in zip(*self.slots.of_key(key), strict=True):
+            begin, end = self.tables.set_at[number : number + 2]
             rows = self.tables.configurations[self.tables.members[begin:end]]
-            found.append(Waiting(int(self.slots.node[key, s]), tuple((int(row[0]), self._held(row)) for row in rows)))
+            found.append(Waiting(int(node), tuple((int(row[0]), self._held(row)) for row in rows)))
         return found
 
     def _held(self, row: Ints) -> dict[str, Value]:
