@@ -149,7 +149,6 @@ def test_idle_keys_are_forgotten_without_losing_matches(text: str) -> None:
     for begin in range(0, table.num_rows, 20):
         found.append(session.push(table.slice(begin, 20)))
         session.compact()
-        session.forget_idle_keys()
         if begin % 100 == 0:
             session = query.resume(session.snapshot())
         assert len(session.keys) <= 5

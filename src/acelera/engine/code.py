@@ -103,8 +103,36 @@ class Code:
     cells: dict[str, Cell]
     set_cells: list[int]  # where sets stand in a configuration
     members: dict[str, tuple[Kind, ...]]  # for each register that holds a set, what its members are
-    member_width: int
+    member_kinds: list[tuple[Kind, ...]]  # the same, by their numbers
     scale: int  # of decimals
+
+    @property
+    def member_width(self) -> int:
+        """How many numbers a member of a set is: a tag and a number for each value, and which kinds these are of."""
+        return 2 * max((len(kinds) for kinds in self.member_kinds), default=1) + 1
+
+    @property
+    def text_cells(self) -> list[tuple[int, int]]:
+        """Where the tags and the numbers of strings stand in a configuration."""
+        return [
+            (cell.at, cell.at + 1 + (cell.function in ("first", "last")))  # before these stands their position
+            for name, cell in self.cells.items()
+            if cell.kind is Kind.STRING and name not in self.members
+        ]
+
+    @property
+    def orders_texts(self) -> bool:
+        """Whether it matters which of two strings comes first."""
+        return any(_orders_texts(*instruction) for instruction in self.code.tolist())
+
+
+def _orders_texts(what: int, a: int, b: int, _: int) -> bool:
+    if what in (op.COMPARE, op.COMPARE_IF_SET):
+        return b == op.STRINGS and a not in (op.EQ, op.NE)
+    if what in (op.LARGEST, op.SMALLEST):
+        return b == op.STRINGS
+    function, flavour = divmod(b, op.FLAVOURS)
+    return what == op.FOLD and flavour == op.STRINGS and function != op.COUNT
 
 
 def flavour(kind: Kind) -> int:

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from acelera.engine import kernels
+from acelera.engine.growing import grown
 from acelera.engine.machines import Events, Machine
 from acelera.engine.snapshots import Section
 
@@ -27,9 +28,7 @@ class Guard:
     def read(self, events: Events, keys: int) -> tuple[Ints, Ints]:
         """For each event the moment at which the newest match so far starts, and whether that has just changed."""
         if keys > len(self._latest):
-            latest = np.zeros(max(keys, 2 * len(self._latest)), np.int64)
-            latest[: len(self._latest)] = self._latest
-            self._latest = latest
+            self._latest = grown(self._latest, max(keys, 2 * len(self._latest)))
         places = np.arange(len(events), dtype=np.int32)
         given = replace(events, rows=places, ticks=events.moments, floors=events.moment_floors)
         taken = [self._machine.arena.take_hits() for _ in self._machine.read(given, keys)]
@@ -42,7 +41,7 @@ class Guard:
     def keep_keys(self, keys: Ints) -> None:
         """Forget all other keys; these are numbered anew, in order."""
         self._machine.keep_keys(keys)
-        self._latest = self._latest[keys] if len(keys) else np.zeros(1, np.int64)
+        self._latest = self._latest[keys]
 
     def dump(self) -> dict[str, Section]:
         """All that a snapshot must hold."""

@@ -85,6 +85,7 @@ class _Compiler:
     inputs: dict[Input, int] = field(default_factory=dict)
     cells: dict[str, Cell] = field(default_factory=dict)
     members: dict[str, tuple[Kind, ...]] = field(default_factory=dict)  # what the members of sets are
+    member_kinds: dict[tuple[Kind, ...], int] = field(default_factory=dict)  # the same, numbered
     scale: int | None = None  # of decimals
     at: str = ""  # what is being compiled, in words
     after: bool = False  # whether registers are read as they are after the assignment
@@ -129,7 +130,7 @@ class _Compiler:
             self.cells,
             [self.cells[name].at + 1 for name in self.members],
             self.members,
-            2 * max((len(kinds) for kinds in self.members.values()), default=1),
+            list(self.member_kinds),
             self.scale or 0,
         )
 
@@ -262,7 +263,7 @@ class _Compiler:
         for index, given in enumerate(term.given):
             self._push_as(given, kinds[index % term.width])
             if (index + 1) % term.width == 0:
-                self.emit(op.COLLECT, cell.at, term.width)
+                self.emit(op.COLLECT, cell.at, term.width, self.member_kinds.setdefault(kinds, len(self.member_kinds)))
 
     def _member_kinds(self, terms: Sequence[Term]) -> tuple[Kind, ...]:
         """What the members of a set are, from all that are added to it."""

@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from acelera.engine import interning
+from acelera.engine.byte_rows import ByteRows, coded, of_texts, to_texts
 from acelera.engine.growing import grown
 from acelera.engine.stack_machine import SET_COUNTS
 
@@ -17,36 +19,59 @@ Ints = npt.NDArray[Any]
 
 
 class Strings:
-    """Strings as numbers, in order of first appearance, with their ranks in the order of strings."""
+    """Strings as numbers, with their ranks in the order of strings if it matters. The first ones are constants."""
 
-    def __init__(self, known: Sequence[str]) -> None:
-        self.listed = list(known)
-        self._number = {text: number for number, text in enumerate(known)}
+    def __init__(self, constants: Sequence[str], ordered: bool) -> None:
+        self._rows, self._constants, self._ordered = ByteRows(), len(constants), ordered
+        self._rows.numbers(of_texts(pa.array(constants, pa.large_string())))
         self._ranks = np.empty(0, np.int64)
+        self._kept = len(self._rows)
 
     def numbers(self, column: Any) -> Ints:
-        """The numbers of a column's values; 0 for NULL."""
-        if not pa.types.is_dictionary(column.type):
-            column = column.dictionary_encode()
-        known = [self.number(text) for text in column.dictionary.to_pylist()]
-        codes = np.array([*known, 0], np.int64)
-        indices = column.indices.cast(pa.int32()).fill_null(len(known)) if column.null_count else column.indices
-        return np.asarray(codes[indices.to_numpy()])
+        """The numbers of a column's values; some number for NULL."""
+        values, codes = coded(column)
+        return self._rows.numbers(of_texts(values)).astype(np.int64)[codes]
 
-    def number(self, text: str | None) -> int:
-        """The number of a string."""
-        number = self._number.setdefault(text or "", len(self.listed))
-        if number == len(self.listed):
-            self.listed.append(text or "")
-        return number
+    def text(self, number: int) -> str:
+        """The string that has a number."""
+        return self._rows.row(number).decode()
+
+    def texts(self) -> Any:
+        """All strings, as an array."""
+        return to_texts(self._rows.rows)
 
     @property
     def ranks(self) -> Ints:
-        """For each number where its string stands in the order of all."""
-        if len(self._ranks) < max(len(self.listed), 1):
-            self._ranks = np.zeros(max(len(self.listed), 1), np.int64)
-            self._ranks[sorted(range(len(self.listed)), key=self.listed.__getitem__)] = np.arange(len(self.listed))
+        """For each number where its string stands in the order of all; zeros if nobody asks for it."""
+        if len(self._ranks) != max(len(self._rows), 1):
+            self._ranks = np.zeros(max(len(self._rows), 1), np.int64)
+            if self._ordered:  # the order of UTF-8 is that of characters
+                self._ranks[pc.array_sort_indices(self.texts()).to_numpy()] = np.arange(len(self._rows))
         return self._ranks
+
+    @property
+    def wasteful(self) -> bool:
+        """Whether it is time to see which strings are still needed."""
+        return len(self._rows) > 2 * self._kept + (1 << 16)
+
+    def keep(self, numbers: Ints) -> Ints:
+        """Only these strings, and constants; where each went."""
+        kept = np.union1d(np.arange(self._constants), numbers)
+        moved = np.zeros(max(len(self._rows), 1), np.int64)
+        moved[kept] = np.arange(len(kept))
+        self._rows.keep(kept)
+        self._kept, self._ranks = len(kept), np.empty(0, np.int64)
+        return moved
+
+    def dump(self) -> dict[str, Ints]:
+        """All strings, for a snapshot."""
+        data, at = self._rows.rows
+        return {"strings.data": data, "strings.at": at}
+
+    def load(self, sections: Mapping[str, Any]) -> None:
+        """The strings of a snapshot."""
+        self._rows.hold((sections["strings.data"], sections["strings.at"]))
+        self._ranks = np.empty(0, np.int64)
 
 
 class Tables:

@@ -2,58 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from acelera.engine.byte_rows import ByteRows, Rows, coded, of_matrix, of_texts, side_by_side
 from acelera.engine.frames import Frame
-from acelera.language.aggregates import canonical
+from acelera.engine.store import ordinary
 from acelera.language.events import Value
+from acelera.language.schema import Schema
 from acelera.tables import plain_values
 
 Ints = npt.NDArray[Any]
 
+_TEXT_SIZE = 4
+"""How many bytes tell how long a text is."""
+
 
 class Keys:
-    """The keys of a stream by some of its columns. Without columns there is one key, 0."""
+    """The keys of a stream by some of its columns. Without columns there is one key, 0.
 
-    def __init__(self, columns: Sequence[str]) -> None:
+    A key is kept as bytes: for each column whether there is a value, and the value, of which there is one NaN and one
+    zero.
+    """
+
+    def __init__(self, columns: Sequence[str], schema: Schema) -> None:
         self.columns = tuple(columns)
-        self._values: list[dict[Value, int]] = [{} for _ in columns]  # for each column the codes of its values
-        self._combined: list[dict[int, int]] = [{} for _ in columns[1:]]
+        self._types = [schema.columns[name] for name in columns]
+        self._rows = ByteRows()
 
     def __len__(self) -> int:
-        if not self.columns:
-            return 1
-        return len(self._combined[-1] if self._combined else self._values[0])
+        return len(self._rows) if self.columns else 1
 
     def read(self, frame: Frame) -> Ints:
         """The key of each event."""
         if not self.columns:
             return np.zeros(len(frame), np.int32)
-        numbers = self._codes(frame, 0)
-        for index, known in enumerate(self._combined, 1):
-            pairs = pa.array((numbers.astype(np.int64) << 32) | self._codes(frame, index)).dictionary_encode()
-            numbers = _numbered(pairs.dictionary.to_pylist(), known)[pairs.indices.to_numpy()]
-        return numbers
-
-    def _codes(self, frame: Frame, index: int) -> Ints:
-        """The values of a column as numbers."""
-        name = self.columns[index]
-        column, kind = frame[name], frame.schema.columns[name]
-        if not pa.types.is_dictionary(column.type):
-            column = column.dictionary_encode()
-        values = [canonical(value) for value in plain_values(column.dictionary, kind)]
-        known = self._values[index]
-        missing = known.setdefault(None, len(known)) if column.null_count else -1
-        codes = np.append(_numbered(values, known), missing).astype(np.int32)
-        indices = column.indices
-        if indices.null_count:
-            indices = indices.cast(pa.int32()).fill_null(len(values))
-        return np.asarray(codes[indices.to_numpy()])
+        (values, codes), *others = (coded(frame[name]) for name in self.columns)
+        listed = [values]
+        for more, more_codes in others:
+            pairs = pa.array((codes.astype(np.int64) << 32) | more_codes).dictionary_encode()
+            found, codes = pairs.dictionary.to_numpy(), pairs.indices.to_numpy()
+            listed = [*(each.take(pa.array(found >> 32)) for each in listed), more.take(pa.array(found & 0xFFFFFFFF))]
+        numbers = self._rows.numbers(side_by_side([piece for each in listed for piece in _pieces(each)]))
+        return np.asarray(numbers[codes])
 
     def missing(self, frame: Frame) -> npt.NDArray[np.bool_]:
         """Whether one of the values is NULL or NaN: such an event has no value in common with any other."""
@@ -66,32 +61,74 @@ class Keys:
 
     def values(self) -> list[tuple[Value, ...]]:
         """The keys in order of their numbers."""
-        columns = [list(known) for known in self._values]
-        if len(columns) <= 1:
-            return [(value,) for value in columns[0]] if columns else [()]
-        keys: list[tuple[Value, ...]] = [(value,) for value in columns[0]]
-        for values, pairs in zip(columns[1:], self._combined, strict=True):
-            keys = [(*keys[pair >> 32], values[pair & 0xFFFFFFFF]) for pair in pairs]
-        return keys
+        if not self.columns:
+            return [()]
+        return [self._key(self._rows.row(number)) for number in range(len(self))]
 
-    def only(self, values: Sequence[tuple[Value, ...]]) -> Keys:
-        """Keys by the same columns, of which these are known."""
-        fewer = Keys(self.columns)
-        fewer.restore(values)
-        return fewer
+    def _key(self, row: bytes) -> tuple[Value, ...]:
+        key: list[Value] = []
+        for kind in self._types:
+            there, row = row[0], row[1:]
+            plain = _plain(kind.arrow)
+            if pa.types.is_large_string(plain):
+                size = _TEXT_SIZE + int.from_bytes(row[:_TEXT_SIZE], "little")
+                key.append(row[_TEXT_SIZE:size].decode() if there else None)
+            else:
+                size = _width(plain)
+                array = pa.Array.from_buffers(plain, 1, [None, pa.py_buffer(row[:size])]) if there else None
+                key += [None] if array is None else plain_values(array.cast(kind.arrow), kind)
+            row = row[size:]
+        return tuple(key)
 
-    def restore(self, values: Sequence[tuple[Value, ...]]) -> None:
-        """The keys that were there before, in the same order."""
-        for key in values:
-            number = -1
-            for index, value in enumerate(key):
-                code = self._values[index].setdefault(value, len(self._values[index]))
-                number = code if index == 0 else _number((number << 32) | code, self._combined[index - 1])
+    def keep(self, keys: Ints) -> None:
+        """Forget all other keys; these are numbered anew, in order."""
+        if self.columns:
+            self._rows.keep(keys)
+
+    def dump(self, name: str) -> dict[str, Ints]:
+        """All keys, for a snapshot."""
+        data, at = self._rows.rows
+        return {f"{name}.data": data, f"{name}.at": at}
+
+    def load(self, name: str, sections: Mapping[str, Any]) -> None:
+        """The keys of a snapshot."""
+        self._rows.hold((sections[f"{name}.data"], sections[f"{name}.at"]))
 
 
-def _number(value: int, known: dict[int, int]) -> int:
-    return known.setdefault(value, len(known))
+def _plain(kind: pa.DataType) -> pa.DataType:
+    """The type whose bytes tell values apart."""
+    kind = ordinary(kind)
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        return pa.large_string()
+    if pa.types.is_boolean(kind):
+        return pa.uint8()
+    return pa.date32() if pa.types.is_date(kind) else kind
 
 
-def _numbered(values: Sequence[Any], known: dict[Any, int]) -> Ints:
-    return np.array([known.setdefault(value, len(known)) for value in values], np.int32)
+def _width(kind: pa.DataType) -> int:
+    return 0 if pa.types.is_null(kind) else int(kind.bit_width) // 8
+
+
+def _pieces(column: Any) -> list[Rows]:
+    """A column as bytes: for each row whether there is a value, and the value."""
+    kind = _plain(column.type)
+    column = column.cast(kind)
+    there = column.is_valid().to_numpy(zero_copy_only=False).astype(np.uint8)[:, None]
+    if pa.types.is_large_string(kind):
+        texts = of_texts(column)
+        sizes = np.diff(texts[1]).astype("<u4").view(np.uint8).reshape(-1, _TEXT_SIZE)
+        return [of_matrix(np.hstack((there, sizes))), texts]
+    return [of_matrix(np.hstack((there, np.where(there, _bytes(column, kind), 0).astype(np.uint8))))]
+
+
+def _bytes(column: Any, kind: pa.DataType) -> Ints:
+    """The bytes of values of one size, a row each."""
+    if pa.types.is_floating(kind):
+        floats = column.fill_null(0).to_numpy(zero_copy_only=False) + kind.to_pandas_dtype()(0)
+        floats[np.isnan(floats)] = np.nan
+        return np.asarray(floats.view(np.uint8).reshape(len(column), -1))
+    width = _width(kind)
+    if not width or not len(column):
+        return np.zeros((len(column), width), np.uint8)
+    data = np.frombuffer(column.buffers()[1], np.uint8)
+    return np.asarray(data[column.offset * width : (column.offset + len(column)) * width].reshape(-1, width))

@@ -32,6 +32,7 @@ from acelera.engine.machines import Events, Waiting
 from acelera.engine.plan import NO_ACTION, Action, Edge, Plan
 from acelera.engine.slots import Slots
 from acelera.engine.snapshots import Section
+from acelera.engine.stack_machine import TUPLES
 from acelera.errors import AggregateError, DataError
 from acelera.language.aggregates import OVERFLOW
 from acelera.language.events import Value
@@ -48,7 +49,7 @@ class RegisterMachine:
         self.plan, self.code, self._alphabet, self._guards = plan, code, alphabet, guards
         self.arena, self.slots = Arena(), Slots()
         self.actions: list[Action] = list(dict.fromkeys(e.action for e in plan.edges if e.action != NO_ACTION))
-        self.strings = Strings(code.texts)
+        self.strings = Strings(code.texts, code.orders_texts)
         self.tables = Tables(code.width, code.stored_width, plan.initial)
         self.sets = ValueSets(code.member_width)
         self._universal = _universal(code)
@@ -83,6 +84,9 @@ class RegisterMachine:
         counters, slots = self.arena.counters, self.slots
         self._make_room()
         slots.make_room(keys)
+        if self.strings.wasteful:  # only between batches: inputs are strings by number
+            self.collect(int(kernels.FAR_PAST))
+            self._forget_strings()
         events = self._guarded(events, keys)
         inputs = self._inputs(events)
         positions = events.frame.positions[events.within]
@@ -237,8 +241,7 @@ class RegisterMachine:
             case Kind.FLOAT:
                 return pa.array(np.ascontiguousarray(values).view(np.float64), mask=missing).cast(kind)
             case Kind.STRING:
-                texts = pa.array(self.strings.listed or [""], pa.string())
-                return texts.take(pa.array(values, mask=missing)).cast(kind)
+                return self.strings.texts().take(pa.array(values, mask=missing)).cast(kind)
             case Kind.TIMESTAMP | Kind.DURATION:
                 return pa.array(values, mask=missing).cast(time_type(kind, self.code.unit)).cast(kind)
             case Kind.DATE:
@@ -280,6 +283,34 @@ class RegisterMachine:
         if self.sets.crowded:
             self.sets.enlarge()
 
+    def _forget_strings(self) -> None:
+        """Forget the strings that nothing refers to."""
+        places = self._texts()
+        used = [array[rows, column] for array, rows, column in places]
+        moved = self.strings.keep(np.unique(np.concatenate((np.empty(0, np.int64), *used))))
+        for (array, rows, column), numbers in zip(places, used, strict=True):
+            array[rows, column] = moved[numbers]
+        self.tables.build()
+        self.sets.build()
+
+    def _texts(self) -> list[tuple[Ints, Ints, int]]:
+        """Where numbers of strings stand: an array, and the rows and the column of it."""
+        configurations = self.tables.configurations[: self.tables.counts[registers.CONFIGURATIONS]]
+        stored = self.tables.stored[: self.tables.counts[registers.STORED]]
+        members = self.sets.tuples[: self.sets.sizes[TUPLES]]
+        found = [
+            (configurations, np.flatnonzero(configurations[:, tag] == op.VALUE), at) for tag, at in self.code.text_cells
+        ]
+        for number, action in enumerate(self.actions):
+            for place in _texts_among(self.code.stored[action]):
+                of_action = (stored[:, 0] == number) & (stored[:, 1 + 2 * place] == op.VALUE)
+                found.append((stored, np.flatnonzero(of_action), 2 + 2 * place))
+        for number, kinds in enumerate(self.code.member_kinds):
+            for place in _texts_among(kinds):
+                of_kinds = (members[:, -1] == number) & (members[:, 2 * place] == op.VALUE)
+                found.append((members, np.flatnonzero(of_kinds), 2 * place + 1))
+        return found
+
     def busy_keys(self, keys: int) -> Ints:
         """The keys with a partial match: what guards have seen of others is over before their next match starts."""
         return self.slots.busy(keys)
@@ -292,15 +323,17 @@ class RegisterMachine:
 
     def dump(self) -> dict[str, Section]:
         """Nodes, slots, interned rows and strings."""
+        self._forget_strings()
         dumped: dict[str, Section] = {
             **self.arena.dump(),
             **self.slots.dump(),
             **self.tables.dump(),
             **self.sets.dump(),
+            **self.strings.dump(),
         }
         for number, guard in enumerate(self._guards):
             dumped |= {f"guard{number}.{name}": section for name, section in guard.dump().items()}
-        return {**dumped, "strings": list(self.strings.listed)}
+        return dumped
 
     def load(self, sections: Mapping[str, Any]) -> None:
         """Go on from a snapshot."""
@@ -308,7 +341,7 @@ class RegisterMachine:
         self.slots.load(sections)
         self.tables.load(sections)
         self.sets.load(sections)
-        self.strings = Strings(sections["strings"])
+        self.strings.load(sections)
         for number, guard in enumerate(self._guards):
             prefix = f"guard{number}."
             guard.load({k.removeprefix(prefix): part for k, part in sections.items() if k.startswith(prefix)})
@@ -352,7 +385,7 @@ class RegisterMachine:
             case Kind.FLOAT:
                 return float(np.int64(number).view(np.float64))
             case Kind.STRING:
-                return self.strings.listed[number]
+                return self.strings.text(number)
             case Kind.BOOL:
                 return bool(number)
             case Kind.DECIMAL:
@@ -362,6 +395,10 @@ class RegisterMachine:
             case Kind.DURATION:
                 return pa.scalar(number, pa.duration(self.code.unit)).as_py()
         return number
+
+
+def _texts_among(kinds: Sequence[Kind]) -> list[int]:
+    return [place for place, kind in enumerate(kinds) if kind is Kind.STRING]
 
 
 def _universal(code: Code) -> tuple[Ints, Ints, Ints]:

@@ -15,13 +15,15 @@ from acelera.automata.terms import Attr, Sql, Term, subterms
 from acelera.engine import kernels
 from acelera.engine.choice import machine_of
 from acelera.engine.frames import Frame, column_of
+from acelera.engine.growing import grown
 from acelera.engine.keys import Keys
 from acelera.engine.letters import LETTER, Alphabet
 from acelera.engine.machines import Events, Machine
 from acelera.engine.order import Order
 from acelera.engine.plan import Plan
+from acelera.engine.positions import absolute_positions_matter
 from acelera.engine.results import Presenter, columns_kept
-from acelera.engine.snapshots import Section, decode, encode, pack
+from acelera.engine.snapshots import Section, pack
 from acelera.engine.store import Store, ordinary
 from acelera.engine.window import Window, window_of
 from acelera.errors import SchemaError, SnapshotError, UsageError, did_you_mean
@@ -33,6 +35,8 @@ from acelera.tables import to_arrow
 Ints = npt.NDArray[Any]
 
 ROWS_AT_ONCE = 1 << 17
+MANY_KEYS = 1 << 14
+"""After so many new keys it is time to see which are still needed."""
 
 
 @dataclass(frozen=True)
@@ -75,9 +79,14 @@ class Session:
         self._presenter = Presenter(checked, self.plan, self.machine)
         self.store = Store(columns_kept(checked, plan), checked.schema)
         partition_by = [key.name for key in checked.query.partition_by]
-        self.partitions = Keys(partition_by)
-        self.split = Keys(self.plan.split_by)
-        self.keys = Keys([*partition_by, *self.plan.split_by]) if self.plan.split_by else self.partitions
+        self.partitions = Keys(partition_by, checked.schema)
+        self.split = Keys(self.plan.split_by, checked.schema)
+        self.keys = self.partitions
+        if self.plan.split_by:
+            self.keys = Keys([*partition_by, *self.plan.split_by], checked.schema)
+        self._partition_of: Ints = np.zeros(1, np.int64)  # of each key, if keys are not the partitions
+        self._keys_kept = 0
+        self._counts_for_ever = absolute_positions_matter(checked, plan)
         self.order = Order(checked.schema, partition_by, ties, numbered)
         self.counts: Ints = np.zeros(1, np.int64)
         self._times, self._times_from = np.empty(0, np.int64), 0
@@ -121,8 +130,6 @@ class Session:
             "matches": self.matches,
             "floor": self.floor,
             "order": self.order.dump(),
-            "partitions": [encode(key) for key in self.partitions.values()],
-            "keys": [encode(key) for key in self.keys.values()],
             "stream": _described(self._stream, self.order.ties),
             "plan": fingerprint_of(repr(self.plan)),
             "times_from": self._times_from,
@@ -134,6 +141,9 @@ class Session:
                 "state": state,
                 "columns": pa.RecordBatch.from_pylist([], schema=columns),
                 "counts": self.counts,
+                "partition_of": self._partition_of,
+                **self.partitions.dump("partitions"),
+                **(self.keys.dump("keys") if self.keys is not self.partitions else {}),
                 "times": self._times,
                 "rows": rows.batch,
                 "positions": rows.positions,
@@ -153,10 +163,10 @@ class Session:
             )
         self.events, self.matches, self.floor = state["events"], state["matches"], state["floor"]
         self.order.load(state["order"])
-        self.partitions.restore([decode(key) for key in state["partitions"]])
+        self.partitions.load("partitions", sections)
         if self.keys is not self.partitions:
-            self.keys.restore([decode(key) for key in state["keys"]])
-        self.counts = sections["counts"]
+            self.keys.load("keys", sections)
+        self.counts, self._partition_of = sections["counts"], sections["partition_of"]
         self._times, self._times_from = sections["times"], state["times_from"]
         self.store.put(sections["rows"], sections["positions"], sections["places"], sections["ticks"])
         prefix = "machine."
@@ -211,9 +221,9 @@ class Session:
         self.events += size
         for _ in self.machine.read(events, len(self.keys)):
             yield from self._pages()
-        if self.window.timed:
+        if self.window.timed or not self.partitions.columns:  # time, or one count of positions, goes on for all keys
             self.floor = int(self.window.floors(self.window.ticks(frame)[-1:])[0])
-        if self.store.wasteful:
+        if self.store.wasteful or len(self.keys) > 2 * self._keys_kept + MANY_KEYS:
             self.compact()
 
     def _positions(self, partitions: Ints) -> Ints:
@@ -222,16 +232,19 @@ class Session:
             self.counts[0] += len(partitions)
             return np.arange(first + 1, first + len(partitions) + 1)
         if len(self.partitions) > len(self.counts):
-            counts = np.zeros(max(len(self.partitions), 2 * len(self.counts)), np.int64)
-            counts[: len(self.counts)] = self.counts
-            self.counts = counts
+            self.counts = grown(self.counts, max(len(self.partitions), 2 * len(self.counts)))
         positions = np.empty(len(partitions), np.int64)
         kernels.count_positions(partitions, self.counts, positions)
         return positions
 
     def _events(self, frame: Frame, partitions: Ints, first: int) -> Events:
         letters, ticks = self.alphabet.read(frame), self.window.ticks(frame)
-        keys = self.keys.read(frame) if self.keys is not self.partitions else partitions
+        keys = partitions
+        if self.keys is not self.partitions:
+            keys = self.keys.read(frame)
+            if len(self.keys) > len(self._partition_of):
+                self._partition_of = grown(self._partition_of, max(len(self.keys), 2 * len(self._partition_of)))
+            self._partition_of[keys] = partitions
         rows, within = np.arange(first, first + len(frame), dtype=np.int32), np.arange(len(frame))
         floors = self.window.floors(ticks)
         moments, moment_floors = self._moments(frame, ticks, floors)
@@ -271,27 +284,41 @@ class Session:
             yield Page(self._presenter.present(listed, rows), ends, starts)
 
     def compact(self) -> None:
-        """Forget nodes and rows that no match can use any more."""
+        """Forget nodes, rows and keys that no match can use any more."""
         self.machine.collect(self.floor)
         actions = len(self.machine.actions)
         nodes = self.machine.arena.marked_with(np.arange(2 * actions + 1) < actions)
         rows, moved = np.unique(self.machine.arena.two[nodes], return_inverse=True)
         self.machine.arena.two[nodes] = moved
         self.store.keep(rows)
+        if self.keys.columns:
+            self._forget_idle_keys()
 
-    def forget_idle_keys(self) -> None:
-        """Forget keys without a partial match and their counts of events: where no position is asked for."""
-        if not self.keys.columns:
-            return
-        values = self.keys.values()
-        busy = self.machine.busy_keys(len(values))
-        self.machine.keep_keys(busy)
-        self.keys = self.keys.only([values[key] for key in busy.tolist()])
-        self.order.forget_ties()
-        if self.plan.split_by:
-            self.partitions, self.counts = self.partitions.only([]), np.zeros(1, np.int64)
+    def _forget_idle_keys(self) -> None:
+        """Forget keys without a partial match; their events are counted on only where the number of a position matters.
+
+        The events of a partition are counted on while one of its matches is open, and from 1 after it was forgotten.
+        """
+        kept = self.machine.busy_keys(len(self.keys))
+        if self.keys is self.partitions:
+            if not self._counts_for_ever:
+                self._keep_partitions(np.union1d(kept, self.order.tied))
         else:
-            self.partitions, self.counts = self.keys, np.append(self.counts[busy], 0)
+            self.keys.keep(kept)
+            self.machine.keep_keys(kept)
+            self._partition_of = self._partition_of[kept]
+            if self.partitions.columns and not self._counts_for_ever:
+                self._keep_partitions(np.union1d(self._partition_of, self.order.tied))
+        self._keys_kept = len(self.keys)
+
+    def _keep_partitions(self, kept: Ints) -> None:
+        if self.keys is self.partitions:
+            self.machine.keep_keys(kept)
+        else:
+            self._partition_of = np.searchsorted(kept, self._partition_of)
+        self.partitions.keep(kept)
+        self.counts = self.counts[kept]
+        self.order.keep_keys(kept)
 
     # --- columns --------------------------------------------------------------------------------------------------
 

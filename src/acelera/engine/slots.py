@@ -43,7 +43,7 @@ class Slots:
         return slots
 
     @property
-    def arrays(self) -> tuple[Ints, ...]:
+    def arrays(self) -> tuple[Ints, Ints, Ints, Ints, Ints, Ints, Ints, Ints]:
         """As kernels want them."""
         return self.state, self.node, self.begin, self.room, self.count, self.floor, self.used, self.targets
 
@@ -75,7 +75,10 @@ class Slots:
             self.floor[before:] = kernels.FAR_PAST
 
     def make_space(self, needed: int) -> None:
-        """For a key that needs so many slots: blocks are cut to what they hold, and the pool fits all of them twice."""
+        """For a key that needs so many slots: blocks are cut to what they hold, and the pool fits all of them twice.
+
+        There is more of it where there are many keys, so that looking at all of them is rare.
+        """
         if needed > len(self.targets):
             self.targets = np.zeros(2 * needed, np.int32)
         room = np.where(self.count > 0, 1 << np.ceil(np.log2(np.maximum(self.count, 1))).astype(np.int32), 0)
@@ -83,7 +86,7 @@ class Slots:
         used = int(room.sum())
         held, order = self.held, np.repeat(begin - np.cumsum(self.count) + self.count, self.count)
         places = order + np.arange(len(held))
-        pool = max(SMALLEST_POOL, 2 * used + 4 * needed)
+        pool = max(SMALLEST_POOL, 2 * used + 4 * needed, len(room) // 2)
         state, node = np.zeros(pool, np.int32), np.zeros(pool, np.int32)
         state[places], node[places] = self.state[held], self.node[held]
         self.state, self.node, self.begin, self.room = state, node, begin, room.astype(np.int32)

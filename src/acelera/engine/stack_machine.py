@@ -71,9 +71,11 @@ def sign(flavour: int, values: Array, floats: Array, one: int, two: int, ranks: 
     if flavour == op.FLOATS:
         return 0 if floats[one] == floats[two] else (-1 if floats[one] < floats[two] else 1)
     left, right = values[one], values[two]
+    if left == right:
+        return 0
     if flavour == op.STRINGS:
         left, right = ranks[left], ranks[right]
-    return 0 if left == right else (-1 if left < right else 1)
+    return -1 if left < right else 1
 
 
 @compiled
@@ -209,6 +211,7 @@ def collect_member(
     new: Array,
     at: int,
     width: int,
+    kinds: int,
     top: int,
     values: Array,
     tags: Array,
@@ -220,7 +223,7 @@ def collect_member(
     sizes: Array,
 ) -> bool:
     """Add a member, whose values are at the top of the stack, to the set that a register holds; False if there is no
-    room.
+    room. What kinds of values a member has is part of it, as a number.
     """
     begin, size = 0, 0
     if new[at] == op.VALUE:
@@ -235,6 +238,7 @@ def collect_member(
     for index in range(width):
         row[2 * index] = tags[top + index]
         row[2 * index + 1] = values[top + index] if tags[top + index] == op.VALUE else 0
+    row[len(row) - 1] = kinds
     member = intern_row(row, len(row), tuples, tuple_table, sizes[TUPLES])
     if member == sizes[TUPLES]:
         sizes[TUPLES] += 1
@@ -511,7 +515,7 @@ def carry_out(
         elif what == op.COLLECT:
             top -= b
             if not collect_member(
-                new, a, b, top, values, tags, tuples, tuple_table, sets, set_items, sets_table, sizes
+                new, a, b, c, top, values, tags, tuples, tuple_table, sets, set_items, sets_table, sizes
             ):
                 return NO_ROOM
         elif what == op.COALESCE:

@@ -103,7 +103,7 @@ class _Stream:
 
     def __init__(self, table: pa.Table, checked: Checked) -> None:
         assert checked.schema is not None
-        keys = Keys([key.name for key in checked.query.partition_by])
+        keys = Keys([key.name for key in checked.query.partition_by], checked.schema)
         rows = pa.RecordBatch.from_arrays([column.combine_chunks() for column in table.columns], table.column_names)
         self._partitions = keys.read(Frame(rows, np.arange(table.num_rows), checked.schema))
         self._order = np.argsort(self._partitions, kind="stable")

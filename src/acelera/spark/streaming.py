@@ -214,8 +214,6 @@ class Bucket:
         indices = sorted_indices(order_columns(rows, self.task.schema, None))
         yield from self.session.stream(rows if indices is None else rows.take(pa.array(indices)))
         self.session.compact()
-        if not self.task.counts_positions:
-            self.session.forget_idle_keys()
 
 
 def _micros(timers: Any) -> int:
