@@ -1,4 +1,6 @@
-"""How much memory sessions need: over a long stream, and for many keys. Each is measured in a process of its own."""
+"""How much memory sessions need: over a long stream, for many keys, for values that come and go. Each is measured in a
+process of its own.
+"""
 
 from __future__ import annotations
 
@@ -26,6 +28,18 @@ STREAM = """SELECT a.price, b.price, c.price MATCH SELL AS a ; BUY AS b ; SELL A
     WITHIN 1000 EVENTS"""
 KEYED = """SELECT a.price, b.price, c.price MATCH SELL AS a ; BUY AS b ; SPLIT AS c
     PARTITION BY name WITHIN 1000 EVENTS"""
+
+
+NEW_VALUES = {
+    "strings in registers": "SELECT a.v, b.v MATCH A AS a ; B AS b FILTER a.sid = b.sid WITHIN 10 EVENTS",
+    "values of `same`": "SELECT x.v MATCH (A ; B) AS x FILTER x[same(sid)] WITHIN 100 EVENTS",
+    "keys, WITHIN a time": "SELECT a.v MATCH A AS a ; B PARTITION BY sid WITHIN 1 SECONDS",
+    "keys, WITHIN events": "SELECT a.v MATCH A AS a : B PARTITION BY sid WITHIN 100 EVENTS",
+}
+"""Queries over ever new ids: an A, then a B of each, a millisecond apart."""
+
+WIDE = "SELECT a.v, b.v MATCH A AS a ; B AS b FILTER a.v > b.v PARTITION BY sid WITHIN 10 SECONDS"
+SESSIONS = pa.schema({"type": pa.string(), "sid": pa.string(), "v": pa.int64(), "ts": pa.timestamp("us")})
 
 
 def resident() -> int:
@@ -87,6 +101,47 @@ def many_keys(rounds: int) -> None:
     line("snapshot", len(session.snapshot()) / KEYS, "bytes a key", at_most=2048)
 
 
+def new_values(name: str, events: int) -> None:
+    """Ids that come and go: what is remembered stays the same."""
+    batches = max(events // BATCH, 2)
+    heading(f"{batches * BATCH:,} events with ever new ids: {name}")
+    session = ac.query(NEW_VALUES[name]).open(SESSIONS, order_by="ts")
+    shown = {max(batches // 10, 1): (0, 0), batches: (0, 0)}
+    for number in range(1, batches + 1):
+        numbers = np.arange((number - 1) * BATCH, number * BATCH)
+        ids = pa.array(numbers // 2 + 10**12).cast(pa.string())
+        kinds, times = texts(("A", "B"), numbers % 2), pa.array(numbers * 1000).cast(pa.timestamp("us"))
+        session.push(pa.table([kinds, ids, pa.array(numbers), times], schema=SESSIONS))
+        if number in shown:
+            shown[number] = resident(), len(session.snapshot())
+    (first, first_bytes), (last, last_bytes) = shown.values()
+    line("resident at the end", last / 1e6, "MB")
+    line("against after a tenth", last / first, "times", at_most=1.1)
+    line("snapshot at the end", last_bytes / 1e3, "KB")
+    line("against after a tenth", last_bytes / first_bytes, "times", at_most=1.1)
+
+
+def wide_key(open_matches: int) -> None:
+    """Many keys with one open match each, and one with many; then all leave the window."""
+    keys = 100_000
+    heading(f"{keys:,} keys, one of which has {open_matches:,} open matches")
+    session = ac.query(WIDE).open(SESSIONS, order_by="ts")
+    before = resident()
+    numbers = np.arange(keys + open_matches)
+    ids = pa.array(np.where(numbers < keys, numbers, 0)).cast(pa.string())
+    session.push(_sessions(ids, numbers, numbers))
+    line("resident", (resident() - before) / len(numbers), "bytes an open match", at_most=2048)
+    line("snapshot", len(session.snapshot()) / len(numbers), "bytes an open match", at_most=512)
+    later = pa.array(["0"])
+    session.push(_sessions(later, np.array([0]), np.array([60_000_000])))
+    line("snapshot after all have left the window", len(session.snapshot()) / 1e3, "KB", at_most=100)
+
+
+def _sessions(ids: pa.Array, values: np.ndarray, times: np.ndarray) -> pa.Table:
+    kinds = texts(("A",), np.zeros(len(ids), np.int64))
+    return pa.table([kinds, ids, pa.array(values), pa.array(times).cast(pa.timestamp("us"))], schema=SESSIONS)
+
+
 def _round(names: list[str], number: int) -> pa.Table:
     """One event for each key."""
     random = np.random.default_rng(number)
@@ -96,9 +151,9 @@ def _round(names: list[str], number: int) -> pa.Table:
     return pa.table([kinds, texts(names, random.permutation(len(names))), prices, volumes], schema=SCHEMA)
 
 
-def apart(work: Callable[[int], None], argument: int) -> None:
+def apart(work: Callable[..., None], *arguments: object) -> None:
     """Run in a fresh process."""
-    process = multiprocessing.get_context("spawn").Process(target=work, args=(argument,))
+    process = multiprocessing.get_context("spawn").Process(target=work, args=arguments)
     process.start()
     process.join()
 
@@ -107,9 +162,13 @@ def main() -> None:
     """Print what was in memory."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--events", type=int, default=50_000_000, help="how long the stream is")
-    apart(long_stream, parser.parse_args().events)
+    events = parser.parse_args().events
+    apart(long_stream, events)
     for rounds in (2, 4):
         apart(many_keys, rounds)
+    for name in NEW_VALUES:
+        apart(new_values, name, min(events, 10_000_000))
+    apart(wide_key, 5_000)
 
 
 if __name__ == "__main__":

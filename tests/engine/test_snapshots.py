@@ -298,7 +298,10 @@ def test_another_version_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         patched.setattr(snapshots, "VERSION", snapshots.VERSION + 1)
         newer = pack("f", {})
     for data in (newer, newer[:12]):  # whatever comes after the version may be otherwise
-        with pytest.raises(SnapshotError, match=f"was made by version {snapshots.VERSION + 1} of the format, this is version {snapshots.VERSION};"):
+        with pytest.raises(
+            SnapshotError,
+            match=f"was made by version {snapshots.VERSION + 1} of the format, this is version {snapshots.VERSION};",
+        ):
             unpack(data, "f")
 
 

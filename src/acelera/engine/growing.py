@@ -1,4 +1,4 @@
-"""Arrays that grow."""
+"""What grows: arrays, and the waste in what is kept."""
 
 from __future__ import annotations
 
@@ -6,6 +6,14 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+SLACK = 1 << 14
+"""So much may be kept that nobody needs before it is looked at what is needed."""
+
+
+def wasteful(size: int, needed: int) -> bool:
+    """Whether it is time to see what is needed of so much, of which so much was when that was done last."""
+    return size > 2 * needed + SLACK
 
 
 def grown(array: npt.NDArray[Any], size: int) -> npt.NDArray[Any]:

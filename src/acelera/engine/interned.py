@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from acelera.engine import interning
 from acelera.engine.byte_rows import ByteRows, coded, of_texts, to_texts
-from acelera.engine.growing import grown
+from acelera.engine.growing import grown, wasteful
 from acelera.engine.stack_machine import SET_COUNTS
 
 Ints = npt.NDArray[Any]
@@ -52,7 +52,7 @@ class Strings:
     @property
     def wasteful(self) -> bool:
         """Whether it is time to see which strings are still needed."""
-        return len(self._rows) > 2 * self._kept + (1 << 16)
+        return wasteful(len(self._rows), self._kept)
 
     def keep(self, numbers: Ints) -> Ints:
         """Only these strings, and constants; where each went."""

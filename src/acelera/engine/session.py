@@ -15,7 +15,7 @@ from acelera.automata.terms import Attr, Sql, Term, subterms
 from acelera.engine import kernels
 from acelera.engine.choice import machine_of
 from acelera.engine.frames import Frame, column_of
-from acelera.engine.growing import grown
+from acelera.engine.growing import grown, wasteful
 from acelera.engine.keys import Keys
 from acelera.engine.letters import LETTER, Alphabet
 from acelera.engine.machines import Events, Machine
@@ -35,8 +35,6 @@ from acelera.tables import to_arrow
 Ints = npt.NDArray[Any]
 
 ROWS_AT_ONCE = 1 << 17
-MANY_KEYS = 1 << 14
-"""After so many new keys it is time to see which are still needed."""
 
 
 @dataclass(frozen=True)
@@ -223,7 +221,7 @@ class Session:
             yield from self._pages()
         if self.window.timed or not self.partitions.columns:  # time, or one count of positions, goes on for all keys
             self.floor = int(self.window.floors(self.window.ticks(frame)[-1:])[0])
-        if self.store.wasteful or len(self.keys) > 2 * self._keys_kept + MANY_KEYS:
+        if self.store.wasteful or wasteful(len(self.keys), self._keys_kept):
             self.compact()
 
     def _positions(self, partitions: Ints) -> Ints:

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from acelera.engine.frames import Frame
+from acelera.engine.growing import wasteful
 from acelera.language.schema import Schema
 
 
@@ -104,7 +105,7 @@ class Store:
     @property
     def wasteful(self) -> bool:
         """Whether it is time to see which rows are still needed."""
-        return self.rows > 2 * self._kept + (1 << 16)
+        return wasteful(self.rows, self._kept)
 
     def keep(self, rows: npt.NDArray[Any]) -> None:
         """Only these rows, which are in order."""
