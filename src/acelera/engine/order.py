@@ -72,9 +72,15 @@ class Order:
         self.last: tuple[Value, ...] | None = None
         self._tied: dict[int, int] = {}  # rows that are equal to the last one: for each key, the row's number
 
-    def forget_ties(self) -> None:
-        """Keys are about to be numbered anew."""
-        self._tied = {}
+    @property
+    def tied(self) -> Ints:
+        """The keys with a row that is equal to the last one: another of them would tie."""
+        return np.array(sorted(self._tied), np.int64)
+
+    def keep_keys(self, keys: Ints) -> None:
+        """Only these keys are left, numbered anew in this order."""
+        moved = {key: number for number, key in enumerate(keys.tolist())}
+        self._tied = {moved[key]: row for key, row in self._tied.items() if key in moved}
 
     def dump(self) -> list[Any]:
         """What a snapshot must hold."""

@@ -10,9 +10,9 @@ Three things are taken out of the automaton before it runs:
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
-from acelera.automata.analysis import is_idle, may_mark_the_same
+from acelera.automata.analysis import is_idle, may_mark_the_same, uses_positions
 from acelera.automata.contradictions import impossible
 from acelera.automata.model import Acea, Label, Mark, Marks, Transition, by_source
 from acelera.automata.simplify import simplify
@@ -82,6 +82,7 @@ class Plan:
     """An automaton taken apart. Each guard may look at those before it.
 
     `by_value`: different marks may make equal events, so one must look at values to tell matches apart.
+    `uses_positions`: it asks for the number of a position, rather than which comes first.
     """
 
     states: int
@@ -93,6 +94,7 @@ class Plan:
     split_by: tuple[str, ...] = ()
     guards: tuple[Plan, ...] = ()
     by_value: bool = False
+    uses_positions: bool = field(default=True, repr=False)
 
     @property
     def is_table(self) -> bool:
@@ -113,7 +115,7 @@ def plan_of(automaton: Acea, schema: Schema, from_formula: bool) -> Plan:
             folds = ()
     tests: dict[Term, int] = {}
     guards = tuple(_plan(_unmarked(guard), tests, ()) for guard in automaton.guards)
-    main = _plan(automaton, tests, folds)
+    main = replace(_plan(automaton, tests, folds), uses_positions=uses_positions(automaton))
     return replace(main, tests=tuple(tests), split_by=split_by, guards=guards, by_value=by_value)
 
 

@@ -280,18 +280,29 @@ class Session:
         self.store.keep(rows)
 
     def forget_idle_keys(self) -> None:
-        """Forget keys without a partial match and their counts of events: where no position is asked for."""
+        """Forget keys without a partial match: where `positions.absolute_positions_matter` says no.
+
+        The events of a partition are counted on while one of its matches is open, and from 1 after it was forgotten.
+        """
         if not self.keys.columns:
             return
-        values = self.keys.values()
-        busy = self.machine.busy_keys(len(values))
-        self.machine.keep_keys(busy)
-        self.keys = self.keys.only([values[key] for key in busy.tolist()])
-        self.order.forget_ties()
-        if self.plan.split_by:
-            self.partitions, self.counts = self.partitions.only([]), np.zeros(1, np.int64)
-        else:
-            self.partitions, self.counts = self.keys, np.append(self.counts[busy], 0)
+        values, split = self.keys.values(), self.keys is not self.partitions
+        kept = self.machine.busy_keys(len(values))
+        if not split:
+            kept = np.union1d(kept, self.order.tied)
+        self.machine.keep_keys(kept)
+        self.keys = self.keys.only([values[key] for key in kept.tolist()])
+        if not split:
+            self._keep_partitions(self.keys, kept)
+        elif self.partitions.columns:
+            busy, known = {key[: len(self.partitions.columns)] for key in self.keys.values()}, self.partitions.values()
+            still = [number for number, key in enumerate(known) if key in busy]
+            kept = np.union1d(np.array(still, np.int64), self.order.tied)
+            self._keep_partitions(self.partitions.only([known[number] for number in kept.tolist()]), kept)
+
+    def _keep_partitions(self, partitions: Keys, kept: Ints) -> None:
+        self.partitions, self.counts = partitions, np.append(self.counts[kept], 0)
+        self.order.keep_keys(kept)
 
     # --- columns --------------------------------------------------------------------------------------------------
 

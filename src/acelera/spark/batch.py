@@ -40,7 +40,7 @@ class Task:
     ties: str
     in_jvm: tuple[int, ...]
     aggregates: tuple[Aggregate, ...]
-    counts_positions: bool = True  # if not, keys that are idle may be forgotten
+    forgets_keys: bool = False  # those without an open match
 
     def session(self) -> Session:
         """A session of the query."""

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from acelera.automata.model import Acea
 from acelera.engine.plan import Plan
+from acelera.engine.positions import absolute_positions_matter
 from acelera.engine.session import columns_read
 from acelera.errors import AceleraWarning, SchemaError, UsageError
 from acelera.language.aggregates import own_aggregates
@@ -21,7 +22,7 @@ from acelera.language.checker import Checked
 from acelera.language.schema import Schema
 from acelera.spark.batch import Task, run_batch
 from acelera.spark.columns import quoted
-from acelera.spark.planning import counts_positions, pipeline_of
+from acelera.spark.planning import pipeline_of
 from acelera.spark.schemas import arrow_schema, nullable, spark_schema
 from acelera.spark.streaming import check_watermark, run_streaming
 
@@ -131,8 +132,8 @@ def run(
     _refuse_names_alike(frame, checked, plan)
     _warn_of_other_python(frame.sparkSession)
     pipeline = pipeline_of(checked, automaton, plan)
-    counts = counts_positions(checked, automaton)
-    task = Task(*source, checked.schema, "error", pipeline.in_jvm, own_aggregates(), counts)
+    forgets = not absolute_positions_matter(checked, plan)
+    task = Task(*source, checked.schema, "error", pipeline.in_jvm, own_aggregates(), forgets)
     if frame.isStreaming:
         return run_streaming(frame, task, checked, plan, pipeline, late_events)
     return run_batch(frame, task, checked, plan, pipeline)

@@ -214,7 +214,7 @@ class Bucket:
         indices = sorted_indices(order_columns(rows, self.task.schema, None))
         yield from self.session.stream(rows if indices is None else rows.take(pa.array(indices)))
         self.session.compact()
-        if not self.task.counts_positions:
+        if self.task.forgets_keys:
             self.session.forget_idle_keys()
 
 
