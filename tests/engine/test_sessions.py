@@ -58,6 +58,8 @@ def test_batches_and_snapshots_change_nothing(case: tuple[ac.Query, pa.Table], d
         found.append(session.push(table.slice(begin, end - begin)))
         if data.draw(st.booleans()):
             session = query.resume(session.snapshot())
+        if data.draw(st.booleans()):
+            session.compact()
     session.finish()
     together = pa.concat_tables(found) if found else expected.slice(0, 0)
     assert shown(together) == shown(expected)
@@ -136,6 +138,8 @@ def test_small_arenas_grow(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
         "SELECT a.v AS x, b.v AS y MATCH A AS a ; B AS b FILTER a.v < b.v PARTITION BY k, s WITHIN 5 SECONDS",
         "SELECT a.v AS x, b.v AS y MATCH A AS a ; B AS b FILTER a.d + 1 < b.d PARTITION BY k WITHIN 5 SECONDS",
         "SELECT x.v MATCH (A ; B) AS x FILTER x[same(s)] PARTITION BY k WITHIN 5 SECONDS",
+        "SELECT first(x.v) AS f, last(x.v) AS l MATCH (A ; B) AS x FILTER x[same(k)] WITHIN 5 SECONDS",
+        "SELECT first(x.v) AS f MATCH (A ; B) AS x AGG m[l <- last(x.v)] FILTER m.l > 9 AND x[same(s)] PARTITION BY k WITHIN 5 SECONDS",
         "SELECT a.v AS x, b.v AS y MATCH (A AS a ; B AS b) UNLESS (C ; D) PARTITION BY k WITHIN 5 SECONDS",
         "SELECT a.v AS x MATCH A AS a ; ((B AS b ; C AS c) UNLESS A FILTER b.v < c.v) PARTITION BY k WITHIN 5 SECONDS",
         "SELECT a.v AS x MATCH (A AS a ; B AS b) UNLESS (C AS c ; D AS d FILTER c.d + 1 < d.d) PARTITION BY k WITHIN 5 SECONDS",

@@ -16,10 +16,10 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import acelera as ac
+from acelera.engine.positions import distances_matter
 from acelera.engine.session import columns_read
 from acelera.spark import waiting
 from acelera.spark.batch import Task
-from acelera.spark.planning import counts_positions
 from acelera.spark.streaming import Bucket, _micros
 from acelera.spark.waiting import Waiting
 from engine.test_sessions import EPOCH, shown, timed_cases
@@ -33,9 +33,8 @@ def task_of(query: ac.Query, schema: pa.Schema) -> tuple[Task, list[str], list[s
     checked = query._check(query._schema(schema, "ts", "type", None))
     plan = query._plan(checked)
     assert checked.schema is not None
-    counts = counts_positions(checked, query._automaton(checked))
-    task = Task(*query._sendable(), checked.schema, "error", (), (), counts)
-    split_by = () if counts else plan.split_by
+    task = Task(*query._sendable(), checked.schema, "error", (), ())
+    split_by = () if distances_matter(checked, plan) else plan.split_by
     keys = [*(key.name for key in query.ast.partition_by), *split_by]
     return task, columns_read(checked, plan), keys
 

@@ -40,7 +40,6 @@ class Task:
     ties: str
     in_jvm: tuple[int, ...]
     aggregates: tuple[Aggregate, ...]
-    counts_positions: bool = True  # if not, keys that are idle may be forgotten
 
     def session(self) -> Session:
         """A session of the query."""

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from acelera.automata.analysis import reactions, uses_contiguity, uses_positions
+from acelera.automata.analysis import reactions, uses_contiguity
 from acelera.automata.model import Acea
 from acelera.automata.terms import Term
 from acelera.engine.plan import Plan
-from acelera.language import ast
+from acelera.engine.positions import distances_matter
 from acelera.language.checker import Checked
 from acelera.spark.columns import to_column
 
@@ -72,7 +71,7 @@ def pipeline_of(checked: Checked, automaton: Acea, plan: Plan) -> Pipeline:
     assert schema is not None
     in_jvm = tuple(number for number, test in enumerate(plan.tests) if to_column(test, schema) is not None)[:MOST_TESTS]
     in_python = tuple(test for number, test in enumerate(plan.tests) if number not in in_jvm)
-    counts = counts_positions(checked, automaton)
+    counts = distances_matter(checked, plan)
     in_place = counts or uses_contiguity(automaton)
     relevant = None if in_place else tuple(reactions(automaton))
     if relevant is not None and () in relevant:
@@ -81,28 +80,6 @@ def pipeline_of(checked: Checked, automaton: Acea, plan: Plan) -> Pipeline:
     timed = query.within is not None and query.within.unit != "events"
     sliced = timed and not keys and not counts
     return Pipeline(in_jvm, in_python, relevant, tuple(dict.fromkeys(keys)), sliced, in_place)
-
-
-def counts_positions(checked: Checked, automaton: Acea) -> bool:
-    """Whether the number of a position matters, in the run or in the result."""
-    schema, query = checked.schema, checked.query
-    assert schema is not None
-    if uses_positions(automaton) or (query.within is not None and query.within.unit == "events"):
-        return True
-    return any(_shows_positions(column.source, schema.time is not None) for column in checked.columns)
-
-
-def _shows_positions(source: Any, timed: bool) -> bool:
-    match source:
-        case ast.SelectBound(bound, _):
-            return bound in ("start", "end")
-        case ast.SelectVariable():
-            return not timed
-        case ast.SelectAttribute(_, attribute, _):
-            return attribute == "position"
-        case ast.SelectAggregation(aggregation, _):
-            return aggregation.attribute == "position"
-    return False
 
 
 def _count(number: int, what: str) -> str:

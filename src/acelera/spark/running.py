@@ -21,7 +21,7 @@ from acelera.language.checker import Checked
 from acelera.language.schema import Schema
 from acelera.spark.batch import Task, run_batch
 from acelera.spark.columns import quoted
-from acelera.spark.planning import counts_positions, pipeline_of
+from acelera.spark.planning import pipeline_of
 from acelera.spark.schemas import arrow_schema, nullable, spark_schema
 from acelera.spark.streaming import check_watermark, run_streaming
 
@@ -131,8 +131,7 @@ def run(
     _refuse_names_alike(frame, checked, plan)
     _warn_of_other_python(frame.sparkSession)
     pipeline = pipeline_of(checked, automaton, plan)
-    counts = counts_positions(checked, automaton)
-    task = Task(*source, checked.schema, "error", pipeline.in_jvm, own_aggregates(), counts)
+    task = Task(*source, checked.schema, "error", pipeline.in_jvm, own_aggregates())
     if frame.isStreaming:
         return run_streaming(frame, task, checked, plan, pipeline, late_events)
     return run_batch(frame, task, checked, plan, pipeline)
