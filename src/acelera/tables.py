@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from acelera.errors import AceleraError, DataError, UsageError
@@ -114,8 +116,45 @@ def _from_dicts(rows: Sequence[Any]) -> pa.Table:
     return pa.table(columns)
 
 
+def refuse_bad_text(table: pa.Table, numbers: npt.NDArray[Any] | None) -> None:
+    """Arrow takes the bytes of a text on trust; those that are not UTF-8 are refused before anything looks at them.
+
+    `numbers` are the rows' numbers for people, if they have any.
+    """
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        if not _may_hold_text(column.type):
+            continue
+        try:
+            column.validate(full=True)
+        except pa.ArrowInvalid as error:
+            faults = ((row, _fault(column[row])) for row in range(len(column)))
+            row, fault = next(((row, fault) for row, fault in faults if fault), (0, str(error)))
+            place = "" if numbers is None else f"row {numbers[row]}: "
+            raise DataError(
+                f"{place}the column `{name}` of type {column.type} cannot be read: {fault}. Mend it where it is "
+                "written; bytes that are no text belong into a binary column"
+            ) from None
+
+
+def _may_hold_text(kind: pa.DataType) -> bool:
+    fixed = pa.types.is_primitive(kind) or pa.types.is_null(kind) or pa.types.is_decimal(kind)
+    return not fixed and kind not in (pa.binary(), pa.large_binary())
+
+
+def _fault(value: pa.Scalar[Any]) -> str | None:
+    """What is wrong with a value, if anything is."""
+    try:
+        value.as_py()
+    except UnicodeDecodeError as error:
+        return f"the bytes {error.object[error.start : error.end].hex(' ')} are not UTF-8"
+    except (ValueError, IndexError, pa.ArrowException) as error:  # such as an entry that a dictionary lacks
+        return str(error)
+    return None
+
+
 def to_rows(table: pa.Table, schema: Schema) -> list[dict[str, Any]]:
     """The rows as plain values: timestamps and durations in nanoseconds, dates in days."""
+    refuse_bad_text(table.select(list(schema.columns)), np.arange(1, table.num_rows + 1))
     columns = {}
     for name, kind in schema.columns.items():
         try:
