@@ -13,6 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from acelera.errors import AceleraError, DataError, UsageError
+from acelera.language.aggregates import canonical
 from acelera.language.events import Moment
 from acelera.language.schema import Schema
 from acelera.language.types import Kind, Type
@@ -165,13 +166,17 @@ def to_rows(table: pa.Table, schema: Schema) -> list[dict[str, Any]]:
 
 
 def plain_values(column: pa.ChunkedArray | pa.Array[Any], kind: Type) -> list[Any]:
-    """The values of a column as Python holds them: timestamps and durations in nanoseconds, dates in days."""
+    """The values of a column as Python holds them: timestamps and durations in nanoseconds, dates in days, and one NaN
+    and one zero among floats.
+    """
     match kind.kind:
         case Kind.TIMESTAMP | Kind.DURATION:
             factor = _NANOSECONDS[kind.arrow.unit]
             return [None if value is None else Moment(value * factor) for value in column.cast(pa.int64()).to_pylist()]
         case Kind.DATE:
             return list(column.cast(pa.date32()).cast(pa.int32()).to_pylist())
+        case Kind.FLOAT:
+            return [canonical(value) for value in column.to_pylist()]
         case Kind.OPAQUE:
             return [None if value is None else Opaque(value) for value in column.to_pylist()]
     return list(column.to_pylist())

@@ -148,8 +148,8 @@ class Order:
                 one, two = int(tied[order[second]]), int(tied[order[second + 1]])
                 raise self._tie(batch, two, (int(numbers[one]), int(numbers[two])))
         last = len(numbers) - (int(np.argmin(equal[::-1])) + 1 if not equal.all() else len(numbers))
-        before = {} if last > 0 or not goes_on else self.standing.tied
-        return {**before, **dict(zip(keys[last:].tolist(), numbers[last:].tolist(), strict=True))}
+        still_tied = {} if last > 0 or not goes_on else self.standing.tied
+        return {**still_tied, **dict(zip(keys[last:].tolist(), numbers[last:].tolist(), strict=True))}
 
     def _tie(self, batch: pa.RecordBatch, row: int, rows: tuple[int, int]) -> DataError:
         names = (*self.schema.order_by, *self._keys)
