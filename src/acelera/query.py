@@ -30,7 +30,7 @@ from acelera.language.parser import parse_query
 from acelera.language.printer import print_query
 from acelera.language.schema import Schema, schema_of
 from acelera.spark.schemas import is_spark
-from acelera.tables import described_by, in_batches, to_arrow, to_rows, to_table
+from acelera.tables import described_by, in_batches, refuse_bad_text, to_arrow, to_rows, to_table
 
 if TYPE_CHECKING:
     from acelera.engine.plan import Plan
@@ -604,6 +604,7 @@ def warn_of_misspelt_types(formula: ast.Formula, table: pa.Table, schema: Schema
     """
     if schema.type_column is None:
         return
+    refuse_bad_text(table.select([schema.type_column]), np.arange(1, table.num_rows + 1))
     present = {value for value in table.column(schema.type_column).unique().to_pylist() if value is not None}
     asked = {node.name for node in ast.walk(formula) if isinstance(node, ast.EventType | ast.Next)}
     for name in sorted(asked - present):

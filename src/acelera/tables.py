@@ -8,9 +8,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from acelera.errors import AceleraError, DataError, UsageError
+from acelera.language.aggregates import canonical
 from acelera.language.events import Moment
 from acelera.language.schema import Schema
 from acelera.language.types import Kind, Type
@@ -114,8 +117,45 @@ def _from_dicts(rows: Sequence[Any]) -> pa.Table:
     return pa.table(columns)
 
 
+def refuse_bad_text(table: pa.Table, numbers: npt.NDArray[Any] | None) -> None:
+    """Arrow takes the bytes of a text on trust; those that are not UTF-8 are refused before anything looks at them.
+
+    `numbers` are the rows' numbers for people, if they have any.
+    """
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        if not _may_hold_text(column.type):
+            continue
+        try:
+            column.validate(full=True)
+        except pa.ArrowInvalid as error:
+            faults = ((row, _fault(column[row])) for row in range(len(column)))
+            row, fault = next(((row, fault) for row, fault in faults if fault), (0, str(error)))
+            place = "" if numbers is None else f"row {numbers[row]}: "
+            raise DataError(
+                f"{place}the column `{name}` of type {column.type} cannot be read: {fault}. Mend it where it is "
+                "written; bytes that are no text belong into a binary column"
+            ) from None
+
+
+def _may_hold_text(kind: pa.DataType) -> bool:
+    fixed = pa.types.is_primitive(kind) or pa.types.is_null(kind) or pa.types.is_decimal(kind)
+    return not fixed and kind not in (pa.binary(), pa.large_binary())
+
+
+def _fault(value: pa.Scalar[Any]) -> str | None:
+    """What is wrong with a value, if anything is."""
+    try:
+        value.as_py()
+    except UnicodeDecodeError as error:
+        return f"the bytes {error.object[error.start : error.end].hex(' ')} are not UTF-8"
+    except (ValueError, IndexError, pa.ArrowException) as error:  # such as an entry that a dictionary lacks
+        return str(error)
+    return None
+
+
 def to_rows(table: pa.Table, schema: Schema) -> list[dict[str, Any]]:
     """The rows as plain values: timestamps and durations in nanoseconds, dates in days."""
+    refuse_bad_text(table.select(list(schema.columns)), np.arange(1, table.num_rows + 1))
     columns = {}
     for name, kind in schema.columns.items():
         try:
@@ -126,13 +166,17 @@ def to_rows(table: pa.Table, schema: Schema) -> list[dict[str, Any]]:
 
 
 def plain_values(column: pa.ChunkedArray | pa.Array[Any], kind: Type) -> list[Any]:
-    """The values of a column as Python holds them: timestamps and durations in nanoseconds, dates in days."""
+    """The values of a column as Python holds them: timestamps and durations in nanoseconds, dates in days, and one NaN
+    and one zero among floats.
+    """
     match kind.kind:
         case Kind.TIMESTAMP | Kind.DURATION:
             factor = _NANOSECONDS[kind.arrow.unit]
             return [None if value is None else Moment(value * factor) for value in column.cast(pa.int64()).to_pylist()]
         case Kind.DATE:
             return list(column.cast(pa.date32()).cast(pa.int32()).to_pylist())
+        case Kind.FLOAT:
+            return [canonical(value) for value in column.to_pylist()]
         case Kind.OPAQUE:
             return [None if value is None else Opaque(value) for value in column.to_pylist()]
     return list(column.to_pylist())

@@ -13,7 +13,7 @@ from itertools import product
 from typing import Any
 
 from acelera.language import ast
-from acelera.language.aggregates import Failure, find_aggregate
+from acelera.language.aggregates import Failure, canonical, find_aggregate
 from acelera.language.conditions import replace_attributes
 from acelera.language.evaluation import compare, evaluate
 from acelera.language.events import Event, Value, seen
@@ -80,7 +80,7 @@ class Const(Term):
 
     def value(self, env: Environment) -> Value:
         """The constant."""
-        return self.constant
+        return canonical(self.constant)
 
     def __str__(self) -> str:
         literal = self.constant is None or isinstance(self.constant, bool | int | float | str)
@@ -170,7 +170,7 @@ class Sql(Term):
         """The value of the expression; a failure if one of its parts is one."""
         bound = {key: term.value(env) for key, term in self.leaves}
         failed = failure(bound.values())
-        return failed or evaluate(self.expression, lambda node: bound[(node.variable, node.name)])
+        return failed or canonical(evaluate(self.expression, lambda node: bound[(node.variable, node.name)]))
 
     def parts(self) -> tuple[Term, ...]:
         """The terms that attributes stand for."""

@@ -225,6 +225,8 @@ class ValueMachine:
             runs.nodes = dict(zip(runs.nodes, slots.of_key(key)[1].tolist(), strict=True))
         self._forget_stored()
 
+    compact = collect
+
     def _slots(self) -> Slots:
         nodes = np.array([node for runs in self.runs for node in runs.nodes.values()], np.int32)
         counts = np.array([len(runs.nodes) for runs in self.runs], np.int32)

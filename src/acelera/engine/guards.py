@@ -38,6 +38,10 @@ class Guard:
         kernels.running_latest(events.keys, at, newest, self._latest, latest, changed)
         return latest, changed
 
+    def compact(self) -> None:
+        """Forget what only matches referred to that are over."""
+        self._machine.compact(int(kernels.FAR_PAST))
+
     def keep_keys(self, keys: Ints) -> None:
         """Forget all other keys; these are numbered anew, in order."""
         self._machine.keep_keys(keys)

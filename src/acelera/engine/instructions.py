@@ -42,7 +42,7 @@ from acelera.engine.plan import Action, Edge, Plan, looks_at_one_event, stored_f
 from acelera.engine.reading import chain, finest_unit, in_order_of_need, reads, starts
 from acelera.engine.sql_instructions import Expression
 from acelera.language import ast
-from acelera.language.aggregates import find_aggregate
+from acelera.language.aggregates import canonical, find_aggregate
 from acelera.language.expressions import type_of
 from acelera.language.schema import Schema
 from acelera.language.types import UNKNOWN, Kind, Type
@@ -415,7 +415,7 @@ class _Compiler:
             self._constant(self.texts.setdefault(value, len(self.texts)), op.VALUE)
             return Kind.STRING
         if isinstance(value, float):
-            self._constant(int(np.float64(value).view(np.int64)), op.VALUE)
+            self._constant(int(np.float64(canonical(value)).view(np.int64)), op.VALUE)
             return Kind.FLOAT
         if not isinstance(value, int) or not -(2**63) <= value < 2**63:
             raise UnsupportedError

@@ -78,6 +78,9 @@ class Machine(Protocol):
     def collect(self, floor: int) -> None:
         """Forget what can no longer match: what starts before this tick, or has left the window of its key."""
 
+    def compact(self, floor: int) -> None:
+        """The same between two batches, when more can be forgotten."""
+
     def waiting(self, key: int) -> list[Waiting]:
         """The partial matches of a key."""
 
@@ -164,6 +167,8 @@ class TableMachine:
     def collect(self, floor: int) -> None:
         """Forget what can no longer match."""
         self.arena.collect(self.slots, floor)
+
+    compact = collect
 
     def busy_keys(self, keys: int) -> Ints:
         """The keys with a partial match."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,15 @@ from acelera.tables import plain_values
 
 Ints = npt.NDArray[Any]
 Columns = Sequence[Any]
+
+
+class Standing(NamedTuple):
+    """How far a stream has come: the order columns of its last row, and of the rows that are equal to it, for each key
+    the number of its row.
+    """
+
+    last: tuple[Value, ...] | None = None
+    tied: Mapping[int, int] = {}
 
 
 def order_columns(batch: pa.RecordBatch | pa.Table, schema: Schema, numbers: Ints | None) -> list[Any]:
@@ -69,47 +78,49 @@ class Order:
 
     def __init__(self, schema: Schema, keys: Sequence[str], ties: str, numbered: bool = True) -> None:
         self.schema, self._keys, self.ties, self._numbered = schema, keys, ties, numbered
-        self.last: tuple[Value, ...] | None = None
-        self._tied: dict[int, int] = {}  # rows that are equal to the last one: for each key, the row's number
+        self.standing = Standing()
 
     @property
     def tied(self) -> Ints:
         """The keys with a row that is equal to the last one: another of them would tie."""
-        return np.array(sorted(self._tied), np.int64)
+        return np.array(sorted(self.standing.tied), np.int64)
 
     def keep_keys(self, keys: Ints) -> None:
         """Only these keys are left, numbered anew in this order."""
         moved = {key: number for number, key in enumerate(keys.tolist())}
-        self._tied = {moved[key]: row for key, row in self._tied.items() if key in moved}
+        tied = {moved[key]: row for key, row in self.standing.tied.items() if key in moved}
+        self.standing = Standing(self.standing.last, tied)
 
     def dump(self) -> list[Any]:
         """What a snapshot must hold."""
-        return [encode(self.last), [list(each) for each in self._tied.items()]]
+        return [encode(self.standing.last), [list(each) for each in self.standing.tied.items()]]
 
     def load(self, dumped: Sequence[Any]) -> None:
         """Go on from a snapshot."""
-        self.last = decode(dumped[0])
-        self._tied = dict(dumped[1])
+        self.standing = Standing(decode(dumped[0]), dict(dumped[1]))
 
-    def check(self, batch: pa.RecordBatch, keys: Ints, numbers: Ints) -> None:
-        """Refuse a batch that is not in order, or has ties. `numbers` are the rows' numbers as people count them."""
+    def check(self, batch: pa.RecordBatch, keys: Ints, numbers: Ints) -> Standing:
+        """Refuse a batch that is not in order, or has ties; how far the stream has come with it.
+
+        `numbers` are the rows' numbers as people count them. Nothing is changed: who takes the batch sets `standing`.
+        """
         if not self.schema.order_by or not len(numbers):
-            return
+            return self.standing
         columns = order_columns(batch, self.schema, numbers if self._numbered else None)
         after, equal = compare_adjacent(columns)
         wrong = np.flatnonzero(~(after | equal))
         if len(wrong):
             self._refuse_disorder(batch, int(wrong[0]), numbers)
         first = self._values(columns, 0)
-        goes_on = self.last is not None and first == self.last
-        if self.last is not None and first < self.last:
+        before = self.standing.last
+        goes_on = before is not None and first == before
+        if before is not None and first < before:
             raise DataError(
                 f"row {numbers[0]} comes before the last row of the batch before it in the order of "
                 f"{', '.join(self.schema.order_by)}; push rows in order, or run them as one table, which is sorted"
             )
-        if self.ties == "error":
-            self._check_ties(batch, keys, numbers, equal, goes_on)
-        self.last = self._values(columns, len(numbers) - 1)
+        tied = self._check_ties(batch, keys, numbers, equal, goes_on) if self.ties == "error" else {}
+        return Standing(self._values(columns, len(numbers) - 1), tied)
 
     def _values(self, columns: Columns, row: int) -> tuple[Value, ...]:
         kinds = [self.schema.columns[name] for name in self.schema.order_by]
@@ -125,12 +136,12 @@ class Order:
 
     def _check_ties(
         self, batch: pa.RecordBatch, keys: Ints, numbers: Ints, equal: npt.NDArray[np.bool_], goes_on: bool
-    ) -> None:
-        """Rows that are equal stand next to each other, in a group; a key may occur in a group once."""
+    ) -> dict[int, int]:
+        """Rows that are equal stand next to each other, in a group; a key may occur in a group once. The last group."""
         begin = int(np.argmin(equal)) + 1 if not equal.all() else len(numbers)  # the end of the first group
         if goes_on:
             for row in range(begin):
-                before = self._tied.get(int(keys[row]))
+                before = self.standing.tied.get(int(keys[row]))
                 if before is not None:
                     raise self._tie(batch, row, (before, int(numbers[row])))
         if equal.any():
@@ -144,9 +155,8 @@ class Order:
                 one, two = int(tied[order[second]]), int(tied[order[second + 1]])
                 raise self._tie(batch, two, (int(numbers[one]), int(numbers[two])))
         last = len(numbers) - (int(np.argmin(equal[::-1])) + 1 if not equal.all() else len(numbers))
-        if last > 0 or not goes_on:
-            self._tied = {}
-        self._tied |= dict(zip(keys[last:].tolist(), numbers[last:].tolist(), strict=True))
+        still_tied = {} if last > 0 or not goes_on else self.standing.tied
+        return {**still_tied, **dict(zip(keys[last:].tolist(), numbers[last:].tolist(), strict=True))}
 
     def _tie(self, batch: pa.RecordBatch, row: int, rows: tuple[int, int]) -> DataError:
         names = (*self.schema.order_by, *self._keys)

@@ -85,8 +85,7 @@ class RegisterMachine:
         self._make_room()
         slots.make_room(keys)
         if self.strings.wasteful:  # only between batches: inputs are strings by number
-            self.collect(int(kernels.FAR_PAST))
-            self._forget_strings()
+            self.compact(int(kernels.FAR_PAST))
         events = self._guarded(events, keys)
         inputs = self._inputs(events)
         positions = events.frame.positions[events.within]
@@ -283,6 +282,13 @@ class RegisterMachine:
         if self.sets.crowded:
             self.sets.enlarge()
 
+    def compact(self, floor: int) -> None:
+        """Forget what can no longer match, and the strings that only it referred to."""
+        self.collect(floor)
+        self._forget_strings()
+        for guard in self._guards:
+            guard.compact()
+
     def _forget_strings(self) -> None:
         """Forget the strings that nothing refers to."""
         places = self._texts()
@@ -323,7 +329,6 @@ class RegisterMachine:
 
     def dump(self) -> dict[str, Section]:
         """Nodes, slots, interned rows and strings."""
-        self._forget_strings()
         dumped: dict[str, Section] = {
             **self.arena.dump(),
             **self.slots.dump(),

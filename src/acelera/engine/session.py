@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,7 +31,7 @@ from acelera.errors import SchemaError, SnapshotError, UsageError, did_you_mean
 from acelera.language.checker import Checked
 from acelera.language.schema import Schema
 from acelera.language.types import from_arrow
-from acelera.tables import to_arrow
+from acelera.tables import refuse_bad_text, to_arrow
 
 Ints = npt.NDArray[Any]
 
@@ -91,10 +92,10 @@ class Session:
         self.events = 0
         self.matches = 0
         self.floor = int(kernels.FAR_PAST)
-        self._finished = self._reading = self._broken = False
+        self._finished = self._reading = self._changing = self._broken = False
         self._starting_before: int | None = None
         self._columns = columns_read(checked, plan, given_tests)
-        self._given = bool(given_tests)
+        self._given, self._numbered = bool(given_tests), numbered
 
     # --- what users call ------------------------------------------------------------------------------------------
 
@@ -104,7 +105,12 @@ class Session:
         The events come in the order of `order_by`, and after those that were pushed before: as a pyarrow table or
         batch, a pandas or polars data frame, or a list of dicts.
         """
-        return in_order(list(self.pages(batch)), self.schema)
+        before = self.events
+        try:
+            return in_order(list(self.pages(batch)), self.schema)
+        except BaseException:
+            self._broken = self._broken or self.events > before  # matches were found that nobody was given
+            raise
 
     def stream(self, batch: object, starting_before: int | None = None) -> Iterator[pa.RecordBatch]:
         """Read more events; their matches in batches of bounded size, as they are found, by end.
@@ -180,7 +186,10 @@ class Session:
         if self._finished:
             raise UsageError("this session is finished; open another one")
         if self._broken:
-            raise UsageError("an earlier batch failed while it was read; open another session, or resume a snapshot")
+            raise UsageError(
+                "an earlier batch was not read to its end: it failed, or its matches were not all taken; open another "
+                "session, or resume a snapshot"
+            )
         if self._reading:
             raise UsageError("the matches of the last batch have not all been taken; take them before going on")
 
@@ -193,25 +202,28 @@ class Session:
         table = self.conform(to_arrow(data) if not _is_empty_list(data) else self._no_rows())
         if numbers is None:
             numbers = np.arange(self.events + 1, self.events + table.num_rows + 1)
-        before, self._reading = self.events, True
+        refuse_bad_text(table, numbers if self._numbered else None)
         try:
+            self._reading = True
             for at in range(0, table.num_rows, ROWS_AT_ONCE):
                 rows = table.slice(at, ROWS_AT_ONCE).combine_chunks()
                 arrays = [_one_array(column) for column in rows.columns]
                 batch = pa.RecordBatch.from_arrays(arrays, schema=rows.schema)
                 yield from self._read(batch, numbers[at : at + rows.num_rows])
         except BaseException:  # also if whoever reads the matches goes away
-            self._broken = self.events > before  # what was refused before anything was read leaves no trace
-            self._reading = False
+            self._broken = self._changing  # what was refused before anything was changed leaves no trace
             raise
-        self._reading = False
+        finally:
+            self._reading = self._changing = False
 
     def _read(self, batch: pa.RecordBatch, numbers: Ints) -> Iterator[Page]:
         size = batch.num_rows
         places = np.arange(self.events, self.events + size)
         unplaced = Frame(batch, places, self._stream)
-        partitions = self.partitions.read(unplaced)
-        self.order.check(batch, partitions, numbers)
+        partitions = self.partitions.read(unplaced)  # a key that is known but has no events changes nothing
+        standing = self.order.check(batch, partitions, numbers)
+        self._changing = True  # whatever fails from here on leaves half of a batch behind
+        self.order.standing = standing
         frame = Frame(batch, self._positions(partitions), self._stream)
         first = self.store.rows
         self.store.append(frame, places, self.window.ticks(frame))
@@ -281,16 +293,26 @@ class Session:
             ends, starts = places[listed.end_row], places[listed.start_row]
             yield Page(self._presenter.present(listed, rows), ends, starts)
 
+    @contextmanager
+    def _whole(self) -> Iterator[None]:
+        """What is done in here is done to its end, or the session goes on no more."""
+        try:
+            yield
+        except BaseException:
+            self._broken = True
+            raise
+
     def compact(self) -> None:
         """Forget nodes, rows and keys that no match can use any more."""
-        self.machine.collect(self.floor)
-        actions = len(self.machine.actions)
-        nodes = self.machine.arena.marked_with(np.arange(2 * actions + 1) < actions)
-        rows, moved = np.unique(self.machine.arena.two[nodes], return_inverse=True)
-        self.machine.arena.two[nodes] = moved
-        self.store.keep(rows)
-        if self.keys.columns:
-            self._forget_idle_keys()
+        with self._whole():
+            self.machine.compact(self.floor)
+            actions = len(self.machine.actions)
+            nodes = self.machine.arena.marked_with(np.arange(2 * actions + 1) < actions)
+            rows, moved = np.unique(self.machine.arena.two[nodes], return_inverse=True)
+            self.machine.arena.two[nodes] = moved
+            self.store.keep(rows)
+            if self.keys.columns:
+                self._forget_idle_keys()
 
     def _forget_idle_keys(self) -> None:
         """Forget keys without a partial match; their events are counted on only where the number of a position matters.

@@ -66,7 +66,7 @@ class Aggregate:
         if state is NULLED:
             return NULLED
         given = (position, value) if self.by_position else value
-        return self._guarded(lambda: _hashable(self.combine(state, self.lift(given))))
+        return self._guarded(lambda: _comparable(self.combine(state, self.lift(given))))
 
     def value(self, state: Any) -> Any:
         """The value of the aggregate, from the state after all values."""
@@ -93,9 +93,10 @@ class Aggregate:
             return Failure(f"the aggregate function `{self.name}` failed: {type(error).__name__}: {error}")
 
 
-def _hashable(state: Any) -> Any:
-    hash(state)  # states are kept in registers and compared
-    return state
+def _comparable(state: Any) -> Any:
+    """States are kept in registers and compared: NaN is to be equal to itself in them, too."""
+    hash(state)
+    return tuple(map(canonical, state)) if type(state) is tuple else canonical(state)
 
 
 def canonical(value: Any) -> Any:
