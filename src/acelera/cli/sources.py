@@ -17,6 +17,7 @@ import pyarrow.parquet
 from acelera.cli.inputs import Inputs
 from acelera.cli.texts import FORMS, IN_TEXTS, chosen, narrowed, read_as
 from acelera.errors import DataError, SchemaError
+from acelera.language.schema import refuse_repeated
 
 ROWS_AT_ONCE = 1 << 16
 BYTES_AT_ONCE = 1 << 22
@@ -90,7 +91,8 @@ def _unified(schemas: Sequence[pa.Schema], files: Sequence[Path], promote: str =
 
 def _read_parquet(path: Path, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     with pa.parquet.ParquetFile(path) as file:
-        known = [name for name in schema.names if name in file.schema_arrow.names]
+        there = set(file.schema_arrow.names)
+        known = [name for name in schema.names if name in there]
         for batch in file.iter_batches(ROWS_AT_ONCE, columns=known):
             yield _filled(dict(zip(batch.schema.names, batch.columns, strict=True)), batch.num_rows, schema)
 
@@ -130,9 +132,7 @@ def _header(path: Path) -> list[str]:
     """The names of the columns, which stand in the first line."""
     with _readable(path), pa.csv.open_csv(path, parse_options=_CSV) as reader:
         names = list(reader.schema.names)
-    repeated = [name for name in names if names.count(name) > 1]
-    if repeated:
-        raise SchemaError(f"the column `{repeated[0]}` occurs twice in `{path}`; rename one of them")
+    refuse_repeated(names, f" in `{path}`")
     return names
 
 
