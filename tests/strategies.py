@@ -5,13 +5,14 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 from hypothesis import assume
 from hypothesis import strategies as st
 
 import acelera as ac
 from acelera.language import ast
-from acelera.language.aggregates import find_aggregate
+from acelera.language.aggregates import aggregate_names, find_aggregate
 from acelera.language.checker import BagUnion, _Checker
 from acelera.language.conditions import predicate_condition
 from acelera.language.events import Event
@@ -165,7 +166,8 @@ SCHEMA: Schema = schema_of(
 TYPES = ("A", "B", "C")
 VARIABLES = ("x", "y", "z", "A", "B")
 """Few names, so that variables meet: the same name bound twice, or like an event type."""
-FUNCTIONS = ("count", "sum", "min", "max", "avg", "range", "product", "bool_and", "bool_or", "first", "last")
+FUNCTIONS = tuple(aggregate_names())
+"""All that are built in: this is read before a test defines one of its own."""
 
 
 def bindings_of(formula: ast.Formula, bag_union: BagUnion = "once") -> Bindings | None:
@@ -349,6 +351,56 @@ def cases(draw: st.DrawFn) -> tuple[ast.Formula, pa.Table]:
     costly = sum(isinstance(node, _COSTLY) for node in ast.walk(formula))
     longest = 8 if costly <= 1 else 5 if costly == 2 else 4
     return formula, draw(streams(longest, shortest=longest // 2))
+
+
+_HEAVY = (*_COSTLY, ast.Agg, ast.And, ast.Filter)
+
+
+@st.composite
+def long_cases(draw: st.DrawFn) -> tuple[ast.Query, pa.Table]:
+    """A query with a small window, and a stream of some hundred events with keys, times, ties, NULL and NaN.
+
+    The window bounds how many matches there are and how long a judge takes. What UNLESS forbids has no window there,
+    so it is kept simple.
+    """
+    formula = draw(formulas(depth=draw(st.integers(1, 4))))
+    forbidden = [part for node in ast.walk(formula) if isinstance(node, ast.Unless) for part in ast.walk(node.right)]
+    assume(not any(isinstance(part, _HEAVY) for part in forbidden))
+    costly = sum(isinstance(node, _COSTLY) for node in ast.walk(formula))
+    size = draw(st.integers(200, 2_000 if costly == 0 else 600 if costly == 1 else 200))
+    keys = draw(st.sampled_from([1, 2, 7, 100]))
+    seconds = draw(st.booleans()) and costly < 2
+    amount = draw(st.integers(1, 2 if seconds else 4 if costly < 2 else 3))
+    within = ast.Within(amount, "seconds" if seconds else "events")
+    partition_by = draw(st.sampled_from([(), ("k",), ("k", "s"), ("w",)]))
+    table = long_stream(draw(st.integers(0, 2**32 - 1)), size, keys, draw(st.sampled_from([4, 50, 10**12])))
+    return ast.Query(formula, partition_by=tuple(map(ast.Key, partition_by)), within=within), table
+
+
+def long_stream(seed: int, size: int, keys: int, domain: int) -> pa.Table:
+    """Random events over SCHEMA, with a key and a time; some are of types that no formula names."""
+    rng = np.random.default_rng(seed)
+
+    def some(values: Any, kind: pa.DataType, missing: float = 0.05) -> Any:
+        return pa.array(values, kind, mask=rng.random(size) < missing)
+
+    floats = np.round(rng.normal(size=size), 1 if domain < 100 else 12)
+    floats[rng.random(size) < 0.05] = np.nan
+    cents = [Decimal(int(each)).scaleb(-2) for each in rng.integers(-1, min(domain, 10**6), size)]
+    words = [f"{'ab'[int(each) % 2]}{int(each) // 2 or ''}" for each in rng.integers(0, min(domain, 500), size)]
+    return pa.table(
+        {
+            "type": some(rng.choice([*TYPES, "A", "D", "E"], size), pa.string()),
+            "v": some(rng.integers(-1, domain, size), pa.int64()),
+            "u": pa.array(rng.integers(-2, domain, size), pa.int64()),
+            "w": some(floats, pa.float64()),
+            "d": some(np.array(cents, object), pa.decimal128(9, 2)),
+            "s": some(words, pa.string()),
+            "ok": some(rng.random(size) < 0.5, pa.bool_()),
+            "k": some(rng.integers(0, keys, size), pa.int64(), 0.02),
+            "ts": pa.array(np.cumsum(rng.choice([0, 400, 700, 1_000, 3_000], size)), pa.timestamp("ms")),
+        }
+    )
 
 
 def events_of(table: pa.Table) -> list[Event]:

@@ -104,7 +104,7 @@ def test_files_and_folders_replace_each_other(tmp_path: Path) -> None:
 @pytest.mark.parametrize("writing", [write, write_folder])
 def test_failure_keeps_what_was_there(writing: object, tmp_path: Path) -> None:
     write_folder(tmp_path / "x", "before")
-    with pytest.raises(KeyboardInterrupt), beside(tmp_path / "x") as partial:  # noqa: PT012  # the block is the case
+    with pytest.raises(KeyboardInterrupt), beside(tmp_path / "x") as partial:
         partial.mkdir() if writing is write_folder else partial.touch()
         raise KeyboardInterrupt
     assert (tmp_path / "x" / "part-0").read_text() == "before" and names(tmp_path) == ["x"]
@@ -123,7 +123,7 @@ def test_failure_of_the_exchange_brings_back_what_was_there(tmp_path: Path) -> N
 
 
 def test_a_process_that_ends_undoes_what_it_began(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError), beside(tmp_path / "x") as partial:  # noqa: PT012  # the block is the case
+    with pytest.raises(FileNotFoundError), beside(tmp_path / "x") as partial:
         partial.write_text("half")
         undo_unfinished()
         assert names(tmp_path) == []

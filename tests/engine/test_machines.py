@@ -188,15 +188,6 @@ def test_a_page_in_which_a_variable_holds_nothing() -> None:
     assert query.run(table).to_pylist() == query.run(table, method="automaton").to_pylist()
 
 
-def test_who_abandons_a_stream_cannot_go_on() -> None:
-    session = ac.query("MATCH A+").open({"type": str})
-    stream = session.stream([{"type": "A"}] * 3)
-    next(stream)
-    stream.close()
-    with pytest.raises(ac.UsageError, match="an earlier batch failed"):
-        session.push([{"type": "A"}])
-
-
 def test_dictionary_columns_and_views() -> None:
     plain = stream()
     dictionary = plain.set_column(0, "type", plain["type"].dictionary_encode())
