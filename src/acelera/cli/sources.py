@@ -16,7 +16,7 @@ import pyarrow.parquet
 
 from acelera.cli.inputs import Inputs
 from acelera.cli.texts import FORMS, IN_TEXTS, chosen, narrowed, read_as
-from acelera.errors import DataError, SchemaError
+from acelera.errors import DataError, SchemaError, listing
 from acelera.language.schema import refuse_repeated
 
 ROWS_AT_ONCE = 1 << 16
@@ -114,8 +114,7 @@ def _describe_csv(files: Sequence[Path], order_by: Sequence[str], seen: Seen) ->
     for path in files:
         if _header(path) != names:
             raise SchemaError(
-                f"the columns of `{path}` ({', '.join(_header(path))}) are not those of `{files[0]}` "
-                f"({', '.join(names)})"
+                f"the columns of `{path}` ({listing(_header(path))}) are not those of `{files[0]}` ({listing(names)})"
             )
         rows.append(0)
         with _readable(path):

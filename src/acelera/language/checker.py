@@ -11,7 +11,7 @@ from typing import Literal
 
 import pyarrow as pa
 
-from acelera.errors import Problem, QueryCheckError, Span, did_you_mean
+from acelera.errors import Problem, QueryCheckError, Span, did_you_mean, listing
 from acelera.language import ast
 from acelera.language.aggregates import aggregate_names, find_aggregate
 from acelera.language.expressions import check_predicate
@@ -137,7 +137,7 @@ class _Checker:
         known = None if self.schema is None else self.schema.event_types
         if known is not None and name not in known:
             near = did_you_mean(name, known)
-            self.wrong(f"there is no event type `{name}`{near}", span, f"event types: {', '.join(known)}")
+            self.wrong(f"there is no event type `{name}`{near}", span, f"event types: {listing(known)}")
 
     def stream_variable(self, event_type: str | None, bounds: Bounds) -> Variable:
         source = Origin(event_type or "any event")
@@ -275,7 +275,7 @@ class _Checker:
         if not held.complete:
             return UNKNOWN
         near = did_you_mean(name, held.attributes)
-        known = ", ".join(held.attributes) or "none"
+        known = listing(held.attributes) or "none"
         self.wrong(f"no attribute `{name}` in {held.where}{near}", span, None if near else f"attributes: {known}")
         return UNKNOWN
 

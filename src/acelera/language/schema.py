@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
-from acelera.errors import SchemaError, did_you_mean
+from acelera.errors import SchemaError, did_you_mean, listing
 from acelera.language.types import STRING, Kind, Type, from_arrow, parse_type, unify
 
 
@@ -221,4 +221,4 @@ def _spark_type(name: str) -> Type:
 
 
 def _listing(columns: Mapping[str, object]) -> str:
-    return f" (columns: {', '.join(columns)})" if columns else " (there are no columns)"
+    return f" (columns: {listing(columns)})" if columns else " (there are no columns)"
