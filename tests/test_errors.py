@@ -1,5 +1,7 @@
 """The corpus of queries that are refused: where, and with which words."""
 
+import difflib
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -7,7 +9,7 @@ import pytest
 import yaml
 
 import acelera as ac
-from acelera.errors import Span, nearest, place, render
+from acelera.errors import Span, listing, nearest, place, render
 
 STOCK = {"name": "string", "price": "float", "ts": "timestamp"}
 SCHEMAS: dict[str, Any] = {"stocks": {"SELL": STOCK, "BUY": {**STOCK, "ok": "bool"}}, "bare": {"type": "string"}}
@@ -63,7 +65,39 @@ def test_a_place_beyond_the_text_is_shown_at_its_end() -> None:
 
 @pytest.mark.parametrize(
     ("name", "known", "expected"),
-    [("prise", ["price", "name"], "price"), ("PRICE", ["price"], "price"), ("q", ["price"], None), ("x", ["x"], None)],
+    [
+        ("prise", ["price", "name"], "price"),
+        ("PRICE", ["price"], "price"),
+        ("STRASSE", ["Straße"], "Straße"),
+        ("q", ["price"], None),
+        ("x", ["x"], None),
+        ("", [""], None),
+    ],
 )
 def test_nearest(name: str, known: list[str], expected: str | None) -> None:
     assert nearest(name, known) == expected
+
+
+def test_a_hint_costs_little_however_many_names_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    compared: list[int] = []
+
+    def counting(name: str, others: Collection[str], **options: Any) -> list[str]:
+        compared.append(len(others) * max(map(len, others), default=0))
+        return find(name, others, **options)
+
+    find = difflib.get_close_matches
+    monkeypatch.setattr(difflib, "get_close_matches", counting)
+    names = [f"{letter}{number}_kind" for number in range(2_000) for letter in "ABC"]
+    for known in (names, [*names, "Price"], ["Price", *names], ["x" * 100_000] * 10):
+        assert nearest("Prise_", known) == ("Price" if "Price" in known else None)
+        assert nearest("PRICE", known) == ("Price" if "Price" in known else None)
+        assert nearest("x" * 99_999, known) is None
+    assert len(compared) == 10 and max(compared) <= 20_000
+
+
+def test_a_message_lists_some_of_very_many_names() -> None:
+    schema = {f"T{number}": {"v": "int"} for number in range(10_000)}
+    with pytest.raises(ac.QueryCheckError, match=r"event types: T0, T1, .*, T49, … \(10,000 in all\)$") as caught:
+        ac.query("MATCH Something").check(schema)
+    assert len(str(caught.value)) < 1_000
+    assert listing(["a", "b"]) == "a, b" and listing([]) == ""

@@ -43,8 +43,13 @@ def test_what_others_have_told_it_stays(formatter: Formatter) -> None:
 
 
 def test_outside_of_a_notebook_nothing_happens(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: None))
+    asked: list[None] = []
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: asked.append(None)))
     show_tables()
+    assert asked == [None]  # and there is no shell
+    monkeypatch.delitem(sys.modules, "IPython")
+    show_tables()
+    assert "IPython" not in sys.modules  # it is not imported for that
 
 
 def test_what_comes_from_data_is_escaped() -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import NamedTuple
 
 
@@ -198,10 +199,40 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
     """The known name that a person most likely meant, if any is near."""
-    candidates = list(dict.fromkeys(known))
-    for candidate in candidates:
-        if candidate.casefold() == name.casefold() and candidate != name:
-            return candidate
-    by_folded = {candidate.casefold(): candidate for candidate in reversed(candidates)}
-    found = difflib.get_close_matches(name.casefold(), by_folded, n=1, cutoff=0.6)
-    return by_folded[found[0]] if found and by_folded[found[0]] != name else None
+    others = [other for other in dict.fromkeys(known) if other != name]
+    folded = name.casefold()
+    for other in others:
+        if abs(len(other) - len(name)) <= _FOLDING and other.casefold() == folded:
+            return other
+    by_folded = {other.casefold(): other for other in reversed(_worth_comparing(name, others[:_MOST_KNOWN]))}
+    found = difflib.get_close_matches(folded, by_folded, n=1, cutoff=_NEAR)
+    return by_folded[found[0]] if found else None
+
+
+_NEAR = 0.6
+"""The part of their letters that two names must have in common."""
+_FOLDING = 3
+"""Letters by which a name may become longer when it is told without regard to case, as ß becomes ss."""
+_MOST_KNOWN = 20_000
+_MOST_COMPARED = 500
+_LONGEST_COMPARED = 100
+"""To compare names takes long, so that where there are very many, a misspelling may get no hint."""
+
+
+def _worth_comparing(name: str, others: Iterable[str]) -> list[str]:
+    """The first names of a like length; those of a like beginning, if there are too many."""
+    size = len(name)
+    like = [each for each in others if 2 * min(size, len(each)) >= _NEAR * (size + len(each)) and size + len(each) > 0]
+    like = like if size <= _LONGEST_COMPARED else []
+    if len(like) > _MOST_COMPARED:
+        like.sort(key=lambda each: each[:2].casefold() != name[:2].casefold())
+    return like[:_MOST_COMPARED]
+
+
+def listing(names: Collection[str]) -> str:
+    """The names, or the first of them if there are very many."""
+    shown = ", ".join(islice(names, _MOST_LISTED))
+    return shown if len(names) <= _MOST_LISTED else f"{shown}, … ({len(names):,} in all)"
+
+
+_MOST_LISTED = 50

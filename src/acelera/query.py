@@ -607,8 +607,9 @@ def warn_of_misspelt_types(formula: ast.Formula, table: pa.Table, schema: Schema
     refuse_bad_text(table.select([schema.type_column]), np.arange(1, table.num_rows + 1))
     present = {value for value in table.column(schema.type_column).unique().to_pylist() if value is not None}
     asked = {node.name for node in ast.walk(formula) if isinstance(node, ast.EventType | ast.Next)}
+    others = sorted(present - asked)
     for name in sorted(asked - present):
-        near = nearest(name, sorted(present - asked))
+        near = nearest(name, others)
         if near is not None:
             warnings.warn(f"no row is of type `{name}`; did you mean `{near}`?", AceleraWarning, stacklevel=3)
         elif nothing_found and present:

@@ -66,6 +66,18 @@ def test_events_of_matches_are_those_of_the_definition(text: str, seed: int, tmp
     ]
 
 
+@pytest.mark.parametrize("kind", ["A", "AGG m", "the automaton"])
+def test_a_made_event_is_told_by_how_it_came_about(kind: str, tmp_path: Path) -> None:
+    """Not by its name, which an event type may have as well, nor by its attributes."""
+    query = ac.query(f"MATCH (`{kind}` AGG m[v <- max(`{kind}`.v)]) AS x")
+    path = query.report([{"v": 1}, {"v": 2}], tmp_path / "page.html", event_type=kind)
+    page = data(path)
+    assert {each["name"]: each["made"] for each in page["variables"]} == {kind: "none", "m": "all", "x": "some"}
+    held, made = ([match[part] for match in page["matches"]] for part in ("held", "made"))
+    assert held == [[[0, [0]], [2, [0]]], [[0, [1]], [2, [1]]]]
+    assert made == [[[1, 0, {"v": 1}], [2, 0, {"v": 1}]], [[1, 1, {"v": 2}], [2, 1, {"v": 2}]]]
+
+
 def test_events_are_shown_whole_where_attributes_were_projected_away(tmp_path: Path) -> None:
     rows = stream(30)
     page, whole = (

@@ -11,7 +11,7 @@ from acelera.language.aggregates import find_aggregate
 from acelera.language.expressions import type_of
 from acelera.language.schema import Schema
 from acelera.language.types import BOOL, FLOAT, INT, NULL, STRING, UNKNOWN, Kind, Type, unify
-from acelera.language.variables import EMPTY, Bounds, Variable
+from acelera.language.variables import EMPTY, Bounds, Origin, Variable
 
 ANY_NUMBER = Bounds(0, math.inf)
 
@@ -42,9 +42,9 @@ def variables_of(automaton: Acea, schema: Schema) -> dict[str, Variable]:
 
 def _held(mark: Mark, schema: Schema, registers: dict[str, Type]) -> Variable:
     if mark.fields is None:
-        return Variable(ANY_NUMBER, schema.columns, ("the stream",), from_stream=True)
+        return Variable(ANY_NUMBER, schema.columns, (Origin("the stream"),), from_stream=True)
     attributes = {name: term_type(term, schema, registers) for name, term in mark.fields}
-    return Variable(ANY_NUMBER, attributes, ("the automaton",))
+    return Variable(ANY_NUMBER, attributes, (Origin("the automaton", made=True),))
 
 
 def register_types(automaton: Acea, schema: Schema) -> dict[str, Type]:

@@ -12,11 +12,15 @@ import click
 import pyarrow as pa
 import pyarrow.parquet as pq
 from rich.console import Console
+from rich.text import Text
 
 from acelera.cli.group import main
+from acelera.cli.outputs import not_written, page_written
+from acelera.cli.printing import visible
 from acelera.cli.progress import progress
 from acelera.cli.tables import console, table_of
 from acelera.demo.market import ticks
+from acelera.files import beside
 from acelera.query import Query, query
 
 SHOWN = 8
@@ -48,15 +52,23 @@ def demo(output: Path, events: int, in_process: bool, debug: bool) -> None:
     output.mkdir(parents=True, exist_ok=True)
     path = output / "ticks.parquet"
     day = ticks(events)
-    pq.write_table(day, path)
-    screen.print(f"[bold]{events:,} ticks of a market day[/bold], in order of ts ({path}):")
+    _write(day, path)
+    screen.print(Text.assemble((f"{events:,} ticks of a market day", "bold"), visible(f", in order of ts ({path}):")))
     screen.print(table_of(day.slice(0, 5).to_pylist()), "…")
     with _source(path, in_process, debug) as source:
         pages = [_show(screen, name, source, output) for name in _names()]
     screen.rule()
     screen.print("[bold]A page for each query[/bold], to look at in a browser:")
     for page in pages:
-        screen.print(f"  {page.resolve().as_uri()}", soft_wrap=True, highlight=False)
+        screen.print(f"  {page.resolve().as_uri()}", soft_wrap=True, highlight=False, markup=False)
+
+
+def _write(day: pa.Table, path: Path) -> None:
+    try:
+        with beside(path) as partial:
+            pq.write_table(day, partial)
+    except OSError as error:
+        raise not_written(path, error) from error
 
 
 def _names() -> list[str]:
@@ -90,12 +102,14 @@ def _show(screen: Console, name: str, source: Any, output: Path) -> Path:
     asked, page = query(text), output / f"{Path(name).stem}.html"
     screen.rule()
     screen.print(text.strip(), style="cyan", highlight=False, markup=False)
-    screen.print("\n".join(asked.explain(source, order_by="ts").split("\n\n")[-1].splitlines()[1:]), style="dim")
+    screen.print(
+        "\n".join(asked.explain(source, order_by="ts").split("\n\n")[-1].splitlines()[1:]), style="dim", markup=False
+    )
     with _doing(f"running {name} (the first query of an installation compiles the engine)"):
         count, first = _found(asked, source)
     screen.print(f"[bold]{count:,} matches[/bold]" + (f", the first {SHOWN}:" if count > SHOWN else ":"))
     screen.print(table_of(first))
-    with _doing(f"writing {page}"):
+    with _doing(f"writing {page}"), page_written():
         return asked.report(source, page, order_by="ts")
 
 

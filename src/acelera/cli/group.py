@@ -2,48 +2,97 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 import traceback
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import click
 
 from acelera import __version__
+from acelera.cli.interrupts import INTERRUPTED, end_on_interrupt
+from acelera.cli.printing import tell, visible
 from acelera.errors import AceleraError, AceleraWarning
+from acelera.files import reason, undo_unfinished
 
-WRONG, USAGE, LACKING, INTERRUPTED = 1, 2, 3, 130
+WRONG, USAGE, LACKING = 1, 2, 3
 """Exit codes; 2 is click's own."""
 
 
 class LackingError(click.ClickException):
-    """The machine lacks something: Java, a package."""
+    """The machine lacks something: Java, a package, room on the disk."""
 
     exit_code = LACKING
 
     def show(self, file: Any = None) -> None:
         """Print it as all errors are printed."""
-        click.echo(f"error: {self.message}", err=True)
+        tell(f"error: {self.message}")
 
 
 class _Group(click.Group):
-    """Errors of acelera are messages, not tracebacks."""
+    """Errors of acelera, and of the machine, are messages, not tracebacks."""
+
+    def main(self, args: Any = None, *rest: Any, **options: Any) -> Any:
+        """Run it; as a program of its own if it takes its arguments from the process."""
+        if args is None:
+            end_on_interrupt()
+        try:
+            return super().main(args, *rest, **options)
+        except (OSError, MemoryError) as error:
+            with suppress(OSError):
+                tell(f"error: {_trouble(error)}")
+            _print_no_more()
+            sys.exit(LACKING)
+
+    def make_context(self, *given: Any, **options: Any) -> click.Context:
+        """Read what comes before the command."""
+        with _visible_messages():
+            return super().make_context(*given, **options)
 
     def invoke(self, context: click.Context) -> Any:
+        """Run a command."""
         try:
-            with _warnings_in_short():
+            with _warnings_in_short(), _visible_messages():
                 return super().invoke(context)
         except AceleraError as error:
             if context.obj is not None and context.obj.get("debug"):
                 traceback.print_exc()
-            click.echo(f"error: {in_options(str(error))}", err=True)
+            tell(f"error: {in_options(str(error))}")
             context.exit(WRONG)
         except KeyboardInterrupt:
-            click.echo("interrupted", err=True)
+            undo_unfinished()
+            tell("interrupted")
             context.exit(INTERRUPTED)
+
+
+@contextmanager
+def _visible_messages() -> Iterator[None]:
+    """Messages of click hold what was given to it."""
+    try:
+        yield
+    except click.ClickException as error:
+        error.message = visible(error.message)  # type: ignore[misc]  # final, but for those who raise it
+        raise
+
+
+def _trouble(error: OSError | MemoryError) -> str:
+    if isinstance(error, MemoryError):
+        return "there is not enough memory"
+    return reason(error) if error.filename is None else f"`{error.filename}`: {reason(error)}"
+
+
+def _print_no_more() -> None:
+    """What could not be printed is not tried again when the process ends."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            with suppress(OSError):  # it has no descriptor
+                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 _OPTION = re.compile(r"(?<![`'\"])\b(order_by|type_column|event_type|partition_by)\b(=?)(?![`'\"])")
@@ -68,7 +117,7 @@ def _warnings_in_short() -> Iterator[None]:
         if not sys.warnoptions:
             warnings.simplefilter("ignore")
         warnings.simplefilter("always", AceleraWarning)
-        warnings.showwarning = lambda message, *_, **__: click.echo(f"warning: {message}", err=True)
+        warnings.showwarning = lambda message, *_, **__: tell(f"warning: {message}")
         yield
 
 
@@ -93,7 +142,7 @@ def main(context: click.Context) -> None:
       0    all is well, even if nothing matched
       1    a query, a schema or data are wrong
       2    the command line is wrong
-      3    the machine lacks something: Java, pyspark
+      3    the machine lacks something: Java, pyspark, room on the disk
       130  interrupted
     """
     context.ensure_object(dict)

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import click
 
+from acelera.files import reason
+
 FORMATS = ("parquet", "csv", "json")
 
 _SUFFIXES = {
@@ -89,7 +91,11 @@ def _input(argument: str, may_be_empty: bool) -> Input:
 def _files_in(folder: Path) -> list[Path]:
     """The files of a folder, also of `key=value` folders in it; names that start with . or _ are not data."""
     found: list[Path] = []
-    for each in sorted(folder.iterdir()):
+    try:
+        entries = sorted(folder.iterdir())
+    except OSError as error:
+        raise click.UsageError(f"the folder `{folder}` cannot be read: {reason(error)}") from None
+    for each in entries:
         if each.name.startswith((".", "_")):
             continue
         if not each.is_dir():

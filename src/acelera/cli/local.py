@@ -169,10 +169,10 @@ class _Reading:
         table = pa.Table.from_batches([batch])
         if source.event_type is None:
             return table
-        columns = {}
+        columns, given = {}, dict(zip(table.column_names, table.columns, strict=True))
         for name, kind in self._schema.columns.items():
-            if name in table.column_names:
-                columns[name] = table.column(name).cast(kind.arrow)
+            if name in given:
+                columns[name] = given[name].cast(kind.arrow)
             elif name == self._schema.type_column:
                 columns[name] = pa.array([source.event_type] * table.num_rows, pa.string())
             else:

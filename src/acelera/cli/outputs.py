@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
-import uuid
+import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,8 +13,11 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
+from acelera.cli.group import LackingError
 from acelera.cli.inputs import FORMATS, Input, is_remote
 from acelera.cli.lines import json_lines
+from acelera.errors import UsageError
+from acelera.files import beside, is_special, reason
 
 Write = Callable[[pa.RecordBatch], None]
 
@@ -50,14 +52,24 @@ def find_output(path: str, inputs: Sequence[Input], overwrite: bool) -> Output:
     if output.remote:
         return output
     place = Path(path)
-    if not place.absolute().parent.is_dir():
-        raise click.UsageError(f"there is no folder `{place.parent}` to write into")
+    refuse_folder(place)
     refuse_overlap(place, inputs)
+    if is_special(place):
+        raise click.UsageError(f"`{path}` is neither a file nor a folder; name another")
     if place.exists() and not overwrite:
         raise click.UsageError(f"`{path}` is there already; name another, or replace it with --overwrite")
     if place.is_dir() and not _holds_results(place):
         raise click.UsageError(f"`{path}` holds more than results, so it is not replaced; remove it, or name another")
     return output
+
+
+def refuse_folder(place: Path) -> None:
+    """The folder that something is written into must be there, and open to it."""
+    folder = place.absolute().parent
+    if not folder.is_dir():
+        raise click.UsageError(f"there is no folder `{place.parent}` to write into")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise click.UsageError(f"the folder `{place.parent}` cannot be written to; name another")
 
 
 def refuse_overlap(place: Path, inputs: Sequence[Input]) -> None:
@@ -102,33 +114,41 @@ def _is_plain(kind: pa.DataType) -> bool:
 
 
 @contextmanager
-def beside(target: Path) -> Iterator[Path]:
-    """A name beside the target to write to; it becomes the target if all goes well, and is removed if not."""
-    partial = target.absolute().with_name(f".{target.name}.{uuid.uuid4().hex[:8]}.partial")
+def written(output: Output) -> Iterator[Path]:
+    """A name to write to, which becomes the output when all is there; what goes wrong with it is said in a line."""
     try:
-        yield partial
-        if target.exists():
-            old = partial.with_suffix(".old")
-            target.rename(old)
-            partial.rename(target)
-            _remove(old)
-        else:
-            partial.rename(target)
-    finally:
-        _remove(partial)
+        with beside(Path(output.path), output.overwrite) as partial:
+            yield partial
+    except FileExistsError:
+        raise click.UsageError(
+            f"`{output.path}` came to be there meanwhile; name another, or replace it with --overwrite"
+        ) from None
+    except BrokenPipeError:  # whoever reads what is printed has gone
+        raise
+    except OSError as error:
+        raise not_written(output.path, error) from error
 
 
-def _remove(path: Path) -> None:
-    if path.is_dir():
-        shutil.rmtree(path)
-    else:
-        path.unlink(missing_ok=True)
+@contextmanager
+def page_written() -> Iterator[None]:
+    """The same for a report, which says itself that it cannot be written."""
+    try:
+        yield
+    except UsageError as error:
+        if not isinstance(error.__cause__, OSError):
+            raise
+        raise LackingError(str(error)) from error
+
+
+def not_written(path: str | Path, error: OSError) -> LackingError:
+    """The disk is full, or the like."""
+    return LackingError(f"`{path}` cannot be written: {reason(error)}")
 
 
 @contextmanager
 def writer(output: Output, schema: pa.Schema) -> Iterator[Write]:
     """Writes batches to one file as they come."""
-    with beside(Path(output.path)) as partial:
+    with written(output) as partial:
         file = partial
         if output.is_folder:
             partial.mkdir()

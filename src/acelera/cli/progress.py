@@ -8,13 +8,14 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import click
 from rich.console import Console, RenderableType
 from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
+
+from acelera.cli.printing import tell, visible
 
 EVERY = 5.0
 """Seconds between two lines."""
@@ -80,12 +81,12 @@ class _Lines(Progress):
         self._shown = self.started
 
     def say(self, line: str) -> None:
-        click.echo(line, err=True)
+        tell(line)
 
     def show(self) -> None:
         if time.monotonic() - self._shown >= EVERY:
             self._shown = time.monotonic()
-            click.echo(self.line, err=True)
+            tell(self.line)
 
 
 class _Live(Progress):
@@ -104,12 +105,12 @@ class _Live(Progress):
         self._live.stop()
 
     def say(self, line: str) -> None:
-        self._live.console.print(Text(line))
+        self._live.console.print(Text(visible(line)))
 
     def _drawn(self) -> RenderableType:
         grid = Table.grid(padding=(0, 1))
         bar = [ProgressBar(self.total, self.done, width=16)] if self.total else []
-        grid.add_row(self._spinner, *bar, Text(self.line, no_wrap=True, overflow="ellipsis"))
+        grid.add_row(self._spinner, *bar, Text(visible(self.line), no_wrap=True, overflow="ellipsis"))
         return grid
 
 

@@ -12,7 +12,10 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from acelera.cli.group import main
+from acelera.cli.outputs import not_written, refuse_folder
+from acelera.cli.printing import say, tell
 from acelera.errors import AceleraError, SchemaError
+from acelera.files import beside, is_special, reason
 from acelera.query import query
 
 QUERY = click.argument("file", metavar="QUERY", type=click.File("r", encoding="utf-8"))
@@ -51,19 +54,19 @@ def check(file: Any, schema_file: Path | None, order_by: str | None, type_column
             type_column=type_column,
             event_type=event_type,
         )
-    click.echo(f"{name}: ok\n\n{checked}\n")
+    say(f"{name}: ok\n\n{checked}\n")
     if not checked.automaton.transitions:
-        click.echo("warning: nothing can match: parts of the query exclude each other", err=True)
+        tell("warning: nothing can match: parts of the query exclude each other")
     _echo_pairs("variables", checked.variables)
     if result is not None:
         _echo_pairs("result", {column.name: str(column.type) for column in result})
 
 
 def _echo_pairs(title: str, pairs: Mapping[str, str]) -> None:
-    click.echo(f"{title}:")
+    say(f"{title}:")
     width = max((len(name) for name in pairs), default=0)
     for name, value in pairs.items():
-        click.echo(f"  {name:<{width}}  {value}")
+        say(f"  {name:<{width}}  {value}")
 
 
 @main.command(short_help="Say what a query does, and how it runs.")
@@ -84,7 +87,7 @@ def explain(
       acelera explain examples/rise.acel
     """
     schema = None if schema_file is None else read_schema(schema_file)
-    click.echo(
+    say(
         query(read_text(file)).explain(
             schema, order_by=listed(order_by) or None, type_column=type_column, event_type=event_type
         )
@@ -94,10 +97,8 @@ def explain(
 @main.command(short_help="Draw the automaton of a query.")
 @QUERY
 @click.option("--format", "kind", type=click.Choice(["dot", "mermaid", "svg"]), default="dot", show_default=True)
-@click.option(
-    "-o", "--output", type=click.File("w", encoding="utf-8"), default="-", help="Where to write; standard output."
-)
-def draw(file: Any, kind: str, output: Any) -> None:
+@click.option("-o", "--output", metavar="FILE", default="-", help="Where to write; standard output.")
+def draw(file: Any, kind: str, output: str) -> None:
     """Draw the automaton of the query in the file QUERY. DOT, for Graphviz, and Mermaid are texts; SVG is a picture.
 
     \b
@@ -105,7 +106,19 @@ def draw(file: Any, kind: str, output: Any) -> None:
       acelera draw examples/rise.acel --format mermaid
     """
     drawing = query(read_text(file)).automaton.draw()
-    output.write({"dot": lambda: drawing.dot, "mermaid": lambda: drawing.mermaid, "svg": drawing.svg}[kind]() + "\n")
+    text = {"dot": lambda: drawing.dot, "mermaid": lambda: drawing.mermaid, "svg": drawing.svg}[kind]()
+    if output == "-":
+        say(text)
+        return
+    if Path(output).is_dir():
+        raise click.UsageError(f"`{output}` is a folder; name the file of the picture")
+    if not is_special(Path(output)):
+        refuse_folder(Path(output))
+    try:
+        with beside(Path(output)) as partial:
+            partial.write_text(text + "\n", encoding="utf-8")
+    except OSError as error:
+        raise not_written(output, error) from error
 
 
 # --- arguments ----------------------------------------------------------------------------------------------------
@@ -117,6 +130,8 @@ def read_text(file: Any) -> str:
         return str(file.read())
     except UnicodeDecodeError as error:
         raise AceleraError(f"{getattr(file, 'name', 'the file')} is not a text in UTF-8: {error}") from None
+    except OSError as error:
+        raise AceleraError(f"{getattr(file, 'name', 'the file')} cannot be read: {reason(error)}") from None
 
 
 def read_schema(path: Path) -> object:
@@ -126,10 +141,14 @@ def read_schema(path: Path) -> object:
             return pa.parquet.read_schema(path)
         except pa.ArrowException as error:
             raise SchemaError(f"{path} is not a parquet file: {error}") from None
+        except OSError as error:
+            raise SchemaError(f"{path} cannot be read: {reason(error)}") from None
     try:
         described = json.loads(path.read_text(encoding="utf-8"))
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
         raise SchemaError(f"{path} is neither JSON nor parquet: {error}") from None
+    except OSError as error:
+        raise SchemaError(f"{path} cannot be read: {reason(error)}") from None
     if not isinstance(described, dict):
         raise SchemaError(f'{path} must hold an object of columns and types, such as {{"price": "float"}}')
     return described

@@ -11,7 +11,8 @@ from acelera.cli.group import main
 from acelera.cli.inputs import is_remote
 from acelera.cli.job import Job, Outcome, job_of
 from acelera.cli.options import DEBUG, FORMAT, INPUTS, PARTITION_BY, QUIET, WHAT_TIES
-from acelera.cli.outputs import refuse_overlap
+from acelera.cli.outputs import page_written, refuse_overlap
+from acelera.cli.printing import tell
 from acelera.cli.progress import Progress, progress
 from acelera.cli.queries import EVENT_TYPE, ORDER_BY, QUERY, TYPE_COLUMN
 from acelera.errors import UsageError
@@ -65,10 +66,11 @@ def report(context: click.Context, /, **given: Any) -> None:
         shown.begin("writing the page")
         from acelera.report import write
 
-        write(job.query, found, page)
+        with page_written():
+            write(job.query, found, page)
     if not given["quiet"]:
         outcome = Outcome(found.events_found, found.matches_found, counted=found.counted)
-        click.echo(f"{outcome.summary(shown.elapsed)}; see {page}", err=True)
+        tell(f"{outcome.summary(shown.elapsed)}; see {page}")
 
 
 def _page(name: str, job: Job) -> Path:

@@ -13,6 +13,7 @@ from acelera.cli.group import main
 from acelera.cli.job import Job, job_of
 from acelera.cli.options import DEBUG, FORMAT, INPUTS, PARTITION_BY, QUIET, WHAT_TIES
 from acelera.cli.outputs import find_output
+from acelera.cli.printing import say, tell
 from acelera.cli.progress import Progress, progress
 from acelera.cli.queries import EVENT_TYPE, ORDER_BY, QUERY, TYPE_COLUMN
 from acelera.cli.tables import console, table_of
@@ -70,7 +71,7 @@ def run(context: click.Context, /, **given: Any) -> None:
       0    all is well, even if nothing matched; also a stream that is ended by Ctrl-C
       1    the query, a schema or data are wrong
       2    the command line is wrong
-      3    Java or pyspark is not there
+      3    Java or pyspark is not there, or the disk is full
       130  interrupted
     """
     context.obj["debug"] = given["debug"]
@@ -80,14 +81,14 @@ def run(context: click.Context, /, **given: Any) -> None:
         replaces = given["overwrite"] or given["stream"]
         job = replace(job, output=find_output(given["output"], job.inputs.parts, replaces))
     if given["explaining"]:
-        click.echo(_explained(job, given))
+        say(_explained(job, given))
         return
     with progress(given["quiet"]) as shown:
         summary, rows = _streamed(job, given, shown) if given["stream"] else _found(job, given, shown)
     if rows:
         console().print(table_of(rows))
     if not given["quiet"]:
-        click.echo(summary, err=True)
+        tell(summary)
 
 
 def _check_options(given: dict[str, Any]) -> None:

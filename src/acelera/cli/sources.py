@@ -16,7 +16,8 @@ import pyarrow.parquet
 
 from acelera.cli.inputs import Inputs
 from acelera.cli.texts import FORMS, IN_TEXTS, chosen, narrowed, read_as
-from acelera.errors import DataError, SchemaError
+from acelera.errors import DataError, SchemaError, listing
+from acelera.language.schema import refuse_repeated
 
 ROWS_AT_ONCE = 1 << 16
 BYTES_AT_ONCE = 1 << 22
@@ -90,7 +91,8 @@ def _unified(schemas: Sequence[pa.Schema], files: Sequence[Path], promote: str =
 
 def _read_parquet(path: Path, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     with pa.parquet.ParquetFile(path) as file:
-        known = [name for name in schema.names if name in file.schema_arrow.names]
+        there = set(file.schema_arrow.names)
+        known = [name for name in schema.names if name in there]
         for batch in file.iter_batches(ROWS_AT_ONCE, columns=known):
             yield _filled(dict(zip(batch.schema.names, batch.columns, strict=True)), batch.num_rows, schema)
 
@@ -112,8 +114,7 @@ def _describe_csv(files: Sequence[Path], order_by: Sequence[str], seen: Seen) ->
     for path in files:
         if _header(path) != names:
             raise SchemaError(
-                f"the columns of `{path}` ({', '.join(_header(path))}) are not those of `{files[0]}` "
-                f"({', '.join(names)})"
+                f"the columns of `{path}` ({listing(_header(path))}) are not those of `{files[0]}` ({listing(names)})"
             )
         rows.append(0)
         with _readable(path):
@@ -130,9 +131,7 @@ def _header(path: Path) -> list[str]:
     """The names of the columns, which stand in the first line."""
     with _readable(path), pa.csv.open_csv(path, parse_options=_CSV) as reader:
         names = list(reader.schema.names)
-    repeated = [name for name in names if names.count(name) > 1]
-    if repeated:
-        raise SchemaError(f"the column `{repeated[0]}` occurs twice in `{path}`; rename one of them")
+    refuse_repeated(names, f" in `{path}`")
     return names
 
 

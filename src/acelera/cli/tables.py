@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from acelera.cells import cell
+from acelera.cli.printing import visible
 
 
 def console() -> Console:
@@ -22,7 +23,7 @@ def table_of(rows: Sequence[Mapping[str, Any]]) -> Table:
     """A table of rows, numbers to the right."""
     table = Table()
     for name in rows[0] if rows else []:
-        table.add_column(Text(name), justify="right" if isinstance(rows[0][name], int | float) else "left")
+        table.add_column(Text(visible(name)), justify="right" if isinstance(rows[0][name], int | float) else "left")
     for row in rows:
-        table.add_row(*(Text(cell(value)) for value in row.values()))
+        table.add_row(*(Text(visible(cell(value))) for value in row.values()))
     return table

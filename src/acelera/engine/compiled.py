@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
@@ -41,7 +42,18 @@ def compiled(function: Function) -> Function:
     except RuntimeError:  # there is no place where a cache could be written
         return numba.njit(nogil=True)(function)  # type: ignore[return-value]  # it is called alike
     kernel._cache._cache_file._source_stamp = SOURCES  # type: ignore[attr-defined]  # numba has no other way to say it
+    kernel._cache.save_overload = _if_possible(kernel._cache.save_overload)  # type: ignore[attr-defined]
     return kernel  # type: ignore[return-value]
+
+
+def _if_possible(save: Callable[..., None]) -> Callable[..., None]:
+    """A kernel that the cache has no room for is compiled again next time."""
+
+    def saving(*given: object) -> None:
+        with suppress(OSError):
+            save(*given)
+
+    return saving
 
 
 _announced: set[str] = set()

@@ -29,7 +29,7 @@ from acelera.engine.store import Store, ordinary
 from acelera.engine.window import Window, window_of
 from acelera.errors import SchemaError, SnapshotError, UsageError, did_you_mean
 from acelera.language.checker import Checked
-from acelera.language.schema import Schema
+from acelera.language.schema import Schema, refuse_repeated
 from acelera.language.types import from_arrow
 from acelera.tables import refuse_bad_text, to_arrow
 
@@ -345,10 +345,13 @@ class Session:
     def conform(self, table: pa.Table) -> pa.Table:
         """The columns that are needed, of the types that were announced."""
         columns = {}
+        names = table.column_names  # asked for once: it is a list that is made anew each time
+        refuse_repeated(names)
+        given = dict(zip(names, table.columns, strict=True))
         for name in self._columns:
-            if name not in table.column_names:
-                raise SchemaError(f"the batch has no column `{name}`{did_you_mean(name, table.column_names)}")
-            column, kind = table.column(name), ordinary(self._stream.columns[name].arrow)
+            if name not in given:
+                raise SchemaError(f"the batch has no column `{name}`{did_you_mean(name, names)}")
+            column, kind = given[name], ordinary(self._stream.columns[name].arrow)
             same = column.type == kind or (pa.types.is_dictionary(column.type) and column.type.value_type == kind)
             try:
                 columns[name] = column if same else column.cast(kind)
@@ -357,7 +360,7 @@ class Session:
                     f"the column `{name}` is {column.type} in this batch, but {kind} in the stream: {error}"
                 ) from None
         if self._given:
-            columns[LETTER] = table.column(LETTER)
+            columns[LETTER] = given[LETTER]
         return pa.table(columns)
 
     def _no_rows(self) -> pa.Table:

@@ -6,12 +6,12 @@ The same checks run without a schema: then attributes are not known, and everyth
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import pyarrow as pa
 
-from acelera.errors import Problem, QueryCheckError, Span, did_you_mean
+from acelera.errors import Problem, QueryCheckError, Span, did_you_mean, listing
 from acelera.language import ast
 from acelera.language.aggregates import aggregate_names, find_aggregate
 from acelera.language.expressions import check_predicate
@@ -19,7 +19,7 @@ from acelera.language.printer import amount
 from acelera.language.printer import name as written
 from acelera.language.schema import Schema
 from acelera.language.types import INT, ORDERED, STRING, UNKNOWN, Kind, Type
-from acelera.language.variables import EMPTY, NONE, ONE, Bindings, Bounds, Variable, names_of
+from acelera.language.variables import EMPTY, NONE, ONE, Bindings, Bounds, Origin, Variable, names_of
 
 BagUnion = Literal["once", "additive"]
 BoundsOperation = Callable[[Bounds, Bounds], Bounds]
@@ -137,10 +137,10 @@ class _Checker:
         known = None if self.schema is None else self.schema.event_types
         if known is not None and name not in known:
             near = did_you_mean(name, known)
-            self.wrong(f"there is no event type `{name}`{near}", span, f"event types: {', '.join(known)}")
+            self.wrong(f"there is no event type `{name}`{near}", span, f"event types: {listing(known)}")
 
     def stream_variable(self, event_type: str | None, bounds: Bounds) -> Variable:
-        source = event_type or "any event"
+        source = Origin(event_type or "any event")
         if self.schema is None:
             return Variable(bounds, {}, (source,), complete=False, from_stream=True)
         return Variable(bounds, self.schema.attributes(event_type), (source,), from_stream=True)
@@ -208,7 +208,7 @@ class _Checker:
         pseudo = {"type", "position", "time"}
         attributes = {name: kind for name, kind in kept.items() if name in held.attributes or name not in pseudo}
         typed = held.from_stream and bool({"type", self.schema.type_column if self.schema else "type"} & set(kept))
-        sources = tuple(f"{source} after PROJECT" for source in held.sources)
+        sources = tuple(replace(each, label=f"{each.label} after PROJECT") for each in held.sources)
         return Variable(held.bounds, attributes, sources, True, typed)
 
     def agg(self, node: ast.Agg, inner: Bindings) -> Bindings:
@@ -229,7 +229,7 @@ class _Checker:
                     "choose another name",
                 )
             created[item.attribute] = self.aggregation(item.value, inner)
-        fresh = Variable(ONE, created, (f"AGG {node.variable}",))
+        fresh = Variable(ONE, created, (Origin(f"AGG {node.variable}", made=True),))
         before = inner.get(node.variable)
         self.refuse_clash(node.variable, before, fresh, node.span)
         together = before.joined(fresh, before.bounds + ONE)
@@ -275,7 +275,7 @@ class _Checker:
         if not held.complete:
             return UNKNOWN
         near = did_you_mean(name, held.attributes)
-        known = ", ".join(held.attributes) or "none"
+        known = listing(held.attributes) or "none"
         self.wrong(f"no attribute `{name}` in {held.where}{near}", span, None if near else f"attributes: {known}")
         return UNKNOWN
 

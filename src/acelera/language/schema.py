@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
-from acelera.errors import SchemaError, did_you_mean
+from acelera.errors import SchemaError, did_you_mean, listing
 from acelera.language.types import STRING, Kind, Type, from_arrow, parse_type, unify
 
 
@@ -107,9 +108,7 @@ def schema_of(
         if value is not None and not isinstance(value, str):
             raise SchemaError(f"{option}={value!r} is not a name")
     if isinstance(described, pa.Schema):
-        repeated = {name for name in described.names if described.names.count(name) > 1}
-        if repeated:
-            raise SchemaError(f"the column `{sorted(repeated)[0]}` occurs twice; rename one of them")
+        refuse_repeated(described.names)
         columns = {column.name: from_arrow(column.type) for column in described}
         return _from_columns(columns, type_column, event_type, stream)
     if hasattr(described, "fields") and hasattr(described, "simpleString"):
@@ -124,6 +123,13 @@ def schema_of(
         f"a schema cannot be read from {type(described).__name__}; give a mapping of columns to types, a pyarrow "
         "schema or a Spark schema"
     )
+
+
+def refuse_repeated(names: Iterable[str], where: str = "") -> None:
+    """Each column has a name of its own."""
+    repeated = [name for name, times in Counter(names).items() if times > 1]
+    if repeated:
+        raise SchemaError(f"the column `{min(repeated)}` occurs twice{where}; rename one of them")
 
 
 def _from_columns(
@@ -158,7 +164,7 @@ def _from_event_types(described: Mapping[str, object], type_column: str | None) 
     """The columns are those of all types together, with a column that tells the type."""
     name = type_column or "type"
     columns: dict[str, Type] = {name: STRING}
-    event_types: dict[str, tuple[str, ...]] = {}
+    event_types: dict[str, set[str]] = {}
     for event_type, inner in described.items():
         assert isinstance(inner, Mapping)
         _refuse_odd_names(inner)
@@ -172,7 +178,7 @@ def _from_event_types(described: Mapping[str, object], type_column: str | None) 
                     "one type in all event types that have it"
                 )
             columns[attribute] = both
-        event_types[event_type] = tuple(inner)
+        event_types[event_type] = set(inner)
     return Schema(
         columns,
         {each: tuple(c for c in columns if c in names or c == name) for each, names in event_types.items()},
@@ -215,4 +221,4 @@ def _spark_type(name: str) -> Type:
 
 
 def _listing(columns: Mapping[str, object]) -> str:
-    return f" (columns: {', '.join(columns)})" if columns else " (there are no columns)"
+    return f" (columns: {listing(columns)})" if columns else " (there are no columns)"

@@ -50,16 +50,24 @@ ONE = Bounds(1, 1)
 
 
 @dataclass(frozen=True)
+class Origin:
+    """Where events come from, in words, and whether they were `made` rather than read."""
+
+    label: str
+    made: bool = False
+
+
+@dataclass(frozen=True)
 class Variable:
     """What a variable can hold.
 
-    `sources` are the event types, and `AGG …` for made events, that its events come from. `complete` tells whether the
-    attributes are all known. `from_stream` tells whether it can hold events of the stream, which have a type.
+    `sources` are what its events come from: event types of the stream, and what makes events. `complete` tells whether
+    the attributes are all known. `from_stream` tells whether it can hold events of the stream, which have a type.
     """
 
     bounds: Bounds
     attributes: Mapping[str, Type] = field(default_factory=dict)
-    sources: tuple[str, ...] = ()
+    sources: tuple[Origin, ...] = ()
     complete: bool = True
     from_stream: bool = False
 
@@ -87,7 +95,7 @@ class Variable:
     @property
     def where(self) -> str:
         """The events it holds, in words."""
-        return " or ".join(self.sources) if self.sources else "it"
+        return " or ".join(dict.fromkeys(each.label for each in self.sources)) or "it"
 
 
 EMPTY = Variable(NONE)

@@ -78,7 +78,9 @@ def extended(query: Query, checked: Checked, by_time: bool = False, placed: bool
             continue
         at = add(ast.SelectAttribute(name, "time" if by_time else "position", next(names)))
         made = made_in(held)
-        wanted = held.attributes if made else ()
+        wanted = dict.fromkeys(held.attributes) if made else {}
+        if made == SOME_MADE and held.from_stream:
+            wanted["type"] = None  # which made events do not have
         attributes = {each: add(ast.SelectAttribute(name, each, next(names))) for each in wanted}
         variables[name] = Held(at, (held.bounds.low, held.bounds.high) == (1, 1), made, attributes)
     return Extension(query.with_select(items), len(checked.columns), lies, keys, variables)
@@ -92,7 +94,7 @@ def _free_names(taken: Iterable[str]) -> Iterator[str]:
 
 def made_in(held: Variable) -> int:
     """Whether the variable holds made events: none, some, or nothing else."""
-    told = [source == "the automaton" or source.startswith("AGG ") for source in held.sources]
+    told = [source.made for source in held.sources]
     return ALL_MADE if all(told) else SOME_MADE if any(told) else NOTHING_MADE
 
 

@@ -20,7 +20,7 @@ from acelera.language.schema import Schema
 from acelera.report.buckets import width_of
 from acelera.report.extension import extended
 from acelera.report.findings import Buckets, Findings, Ints, Limits, places_shown, that_fit
-from acelera.report.matching import matches_of
+from acelera.report.matching import matches_of, with_type
 from acelera.report.values import cells
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ class _Stream:
 
 def _attributes(table: pa.Table, place: int, schema: Schema) -> dict[str, Any]:
     row = table.slice(place, 1)
-    return {name: cells(row.column(name))[0] for name in schema.columns}
+    return with_type({name: cells(row.column(name))[0] for name in schema.columns}, schema)
 
 
 def _buckets(table: pa.Table, schema: Schema, ends: Ints) -> Buckets:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from acelera.language.schema import Schema
 from acelera.report.extension import ALL_MADE, NOTHING_MADE, Entry, Extension, entries
 from acelera.report.findings import Made, Match
 from acelera.report.values import cells
@@ -43,6 +44,12 @@ def matches_of(
         for number in range(found.num_rows)
     ]
     return sorted(matches, key=Match.order)
+
+
+def with_type(values: dict[str, Any], schema: Schema) -> dict[str, Any]:
+    """The attributes of an event of the stream, and its type as `type`, whatever tells it."""
+    only = next(iter(schema.event_types or ()), None)
+    return {**values, "type": only if schema.type_column is None else values[schema.type_column]}
 
 
 def _cut(cell: Any) -> Any:

@@ -17,7 +17,7 @@ from acelera.language.types import Kind
 from acelera.report.buckets import width_of
 from acelera.report.extension import SOME_MADE, Extension, extended, ticks
 from acelera.report.findings import Buckets, Findings, Ints, Limits, places_shown, that_fit
-from acelera.report.matching import matches_of
+from acelera.report.matching import matches_of, with_type
 from acelera.report.values import cells
 from acelera.spark.columns import quoted
 from acelera.spark.running import described
@@ -243,7 +243,7 @@ class _Attributes:
         found = rows.join(wanted, PLACE).toArrow()
         columns = {name: cells(found.column(plain)) for name, plain in stream.plain.items()}
         for row, place in enumerate(found.column(PLACE).to_pylist()):
-            self._found[place] = {name: column[row] for name, column in columns.items()}
+            self._found[place] = with_type({name: column[row] for name, column in columns.items()}, stream.schema)
 
     def __call__(self, place: int) -> Mapping[str, Any]:
         return self._found[place]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import os
 from collections.abc import Mapping, Sequence
 from html import escape
 from importlib.resources import files
@@ -15,6 +16,7 @@ import pyarrow as pa
 
 from acelera.automata.model import Acea
 from acelera.errors import UsageError
+from acelera.files import beside, is_special, reason
 from acelera.language import ast
 from acelera.language.checker import Column
 from acelera.report.buckets import NANOSECONDS
@@ -40,21 +42,24 @@ def refuse_place(path: Path) -> None:
         raise _not_written(path, error) from error
     if not above.is_dir():
         raise UsageError(f"the report cannot be written to `{path}`: `{above}` is not a folder")
+    if not is_special(path) and not os.access(above, os.W_OK | os.X_OK):
+        raise UsageError(f"the report cannot be written to `{path}`: the folder `{above}` cannot be written to")
 
 
 def write(query: Query, found: Findings, path: Path) -> Path:
-    """Write the page, in a folder that is made if it is not there."""
+    """Write the page, in a folder that is made if it is not there; the page is complete or as it was before."""
     text = page(query, found)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8", newline="\n")
+        with beside(path) as partial:
+            partial.write_text(text, encoding="utf-8", newline="\n")
     except OSError as error:
         raise _not_written(path, error) from error
     return path
 
 
 def _not_written(path: Path, error: OSError) -> UsageError:
-    return UsageError(f"the report cannot be written to `{path}`: {error.strerror or error}")
+    return UsageError(f"the report cannot be written to `{path}`: {reason(error)}")
 
 
 def page(query: Query, found: Findings) -> str:

@@ -89,7 +89,8 @@ class Stream:
         self.missing: list[str] = []
         if schema is None:
             found = to_arrow(first).schema
-            self.missing = [name for name in _columns_asked(query, type_column) if name not in found.names]
+            known = set(found.names)
+            self.missing = [name for name in _columns_asked(query, type_column) if name not in known]
             schema = pa.schema([*found, *(pa.field(name, pa.null()) for name in self.missing)])
         self.schema: Schema = schema_of(schema, type_column=type_column, event_type=event_type, stream=query.ast.stream)
         self.known = [name for name in self.schema.columns if name not in self.missing]

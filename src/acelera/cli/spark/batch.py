@@ -5,11 +5,10 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from acelera.cli.job import Job, Outcome
-from acelera.cli.outputs import Output, beside, refuse_unfit
+from acelera.cli.outputs import Output, refuse_unfit, written
 from acelera.cli.progress import Progress
 from acelera.cli.spark.errors import told_in_short
 from acelera.cli.spark.reading import WRITING, frames_of, place
@@ -34,7 +33,8 @@ def explain_on_spark(job: Job, debug: bool) -> str:
 
 def run_on_spark(job: Job, progress: Progress, debug: bool) -> Outcome:
     """Find the matches in files, and write them or give the first of them."""
-    return _on_spark(progress, debug, lambda spark: _run(job, spark, progress))
+    with _place(job.output) as target:  # to the end of Spark, which may still write for a while if it is cancelled
+        return _on_spark(progress, debug, lambda spark: _run(job, target, spark, progress))
 
 
 def find_on_spark(job: Job, progress: Progress, debug: bool, limits: Limits) -> Findings:
@@ -55,7 +55,7 @@ def _find(job: Job, spark: Any, progress: Progress, limits: Limits) -> Findings:
     return job.query.findings(frames.get(None, frames), job.options, limits)
 
 
-def _run(job: Job, spark: Any, progress: Progress) -> Outcome:
+def _run(job: Job, target: str, spark: Any, progress: Progress) -> Outcome:
     from pyspark.sql import Observation, functions
 
     progress.begin("looking at the input")
@@ -76,9 +76,8 @@ def _run(job: Job, spark: Any, progress: Progress) -> Outcome:
         if each.dataType.simpleString() == "void":  # which no file can hold
             result = result.withColumn(each.name, functions.col(quoted(each.name)).cast("string"))
     matches = Observation()
-    with _place(job.output) as target:
-        written = result.observe(matches, one).write.mode("overwrite" if job.output.overwrite else "error")
-        written.format(job.output.format).options(**WRITING).save(target)
+    writer = result.observe(matches, one).write.mode("overwrite" if job.output.overwrite else "error")
+    writer.format(job.output.format).options(**WRITING).save(target)
     return Outcome(sum(_rows(*each) for each in observed), _rows(matches, result))
 
 
@@ -91,12 +90,12 @@ def _rows(observation: Any, frame: Any) -> int:
 
 
 @contextmanager
-def _place(output: Output) -> Iterator[str]:
+def _place(output: Output | None) -> Iterator[str]:
     """Where Spark writes: on this machine, beside the output, which it becomes when all is there."""
-    if output.remote:
-        yield output.path
+    if output is None or output.remote:
+        yield "" if output is None else output.path
         return
-    with beside(Path(output.path)) as partial:
+    with written(output) as partial:
         yield place(str(partial))
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from acelera.cli.group import LackingError
+from acelera.cli.interrupts import interrupts_raised
 
 OPTIONS = {
     "spark.sql.session.timeZone": "UTC",
@@ -36,7 +37,7 @@ def session(debug: bool) -> Iterator[Any]:
     from pyspark.sql import SparkSession
 
     there = SparkSession.getActiveSession()
-    with _logging(debug):
+    with interrupts_raised(), _logging(debug):
         if there is not None:
             with with_options(there, OPTIONS):
                 yield there
