@@ -118,6 +118,7 @@ OTHERS = """
 
 PATTERNS = r"""
     a% | %a | %b% | % | %% | a_ | _ | __ | a_b | a%b | _% | \% | \_ | \\ | %\% | %\%% | a\%b | a\_b | \\\% | \\% | %\\% | a\\b | \a% | a.b | .* | [a]
+    %a%b | a%b% | %a%_b | %a%% | a%%b | %\%%_% | _%_% | %_%_%_ | %a%𝄞% | a%𝄞%b | %é%% | %\_%b | %a%\% | %_b%
     (a) | a\nb | ^a$ | ' | it's | " | ` | é | É | 𝄞 | a𝄞b | a_b% | __b | %  | a  |  % | 50\% | ${x} | ' OR '1'='1 | \' | \"
 """  # one more is the empty one
 
@@ -276,6 +277,16 @@ def test_half_of_a_surrogate_pair_is_left_to_python(spark: Any, nasty: Any) -> N
     text = ast.Attribute(None, "s")
     for predicate in (ast.Binary("=", text, ast.Literal("\ud800")), ast.Like(text, "\ud800%", False)):
         assert to_column(term(predicate), schema) is None
+
+
+def test_like_takes_no_choice_back(spark: Any, nasty: Any, to_frame: Callable[[pa.Table], Any]) -> None:
+    """Whoever tries all ways to divide these texts among the wildcards never ends."""
+    _, schema, _ = nasty
+    texts = pa.table({"s": ["a" * 20_000, "a" * 20_000 + "b"]})
+    patterns = ["%a" * 8 + "%b", "%a" * 8 + "%b%", "a%" + "_%a" * 8 + "_b", "%a" * 8 + "%c_%"]
+    columns = [to_column(term(parse_expression(f"s LIKE '{pattern}'")), schema).alias(pattern) for pattern in patterns]
+    found = to_frame(texts).select(*columns).toArrow()
+    assert [column.to_pylist() for column in found.columns] == [[False, True]] * 3 + [[False, False]]
 
 
 @pytest.mark.parametrize("text", ["s IN ({})", "NOT ({})", "({})"])

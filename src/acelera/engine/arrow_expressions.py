@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from acelera.language import ast
 from acelera.language.evaluation import evaluate
+from acelera.language.like import parts_of
 from acelera.language.types import Kind, Type
 
 
@@ -250,7 +251,7 @@ def _lookup(constants: Any, negated: bool) -> Operation:
 
 def _like(pattern: str) -> Operation:
     """LIKE, read as the definition reads it: Arrow's own differs on a backslash before an ordinary character."""
-    parts = re.findall(r"\\.|.", pattern, re.DOTALL)
+    parts = parts_of(pattern)
     wild = {"%": ".*", "_": "."}
     plain = "".join(part[-1] for part in parts if part not in wild)
     shape = re.sub("(.)\\1+", "\\1", "".join(part if part in wild else "x" for part in parts))

@@ -7,10 +7,9 @@ import operator
 import re
 from collections.abc import Callable, Sequence
 from decimal import Decimal, InvalidOperation
-from functools import lru_cache
 
 from acelera.errors import AggregateError
-from acelera.language import ast
+from acelera.language import ast, like
 from acelera.language.aggregates import EXACT, INT64
 from acelera.language.events import Moment, Value
 from acelera.language.literals import parse_date, parse_timestamp
@@ -56,7 +55,7 @@ def evaluate(expression: ast.Expression, lookup: Lookup) -> Value:
             case ast.Like(_, pattern, negated):
                 if values[0] is None:
                     return None
-                return (_like(pattern).fullmatch(values[0]) is not None) != negated
+                return like.matches(values[0], pattern) != negated
             case ast.Call(function, _):
                 return _FUNCTIONS[function](*values)
             case ast.Cast(_, target):
@@ -114,13 +113,6 @@ def _in(value: Value, items: Sequence[Value]) -> bool | None:
             return True
         found = None if equal is None else found
     return found
-
-
-@lru_cache(maxsize=256)
-def _like(pattern: str) -> re.Pattern[str]:
-    parts = re.findall(r"\\.|.", pattern, re.DOTALL)
-    wild = {"%": ".*", "_": "."}
-    return re.compile("".join(wild.get(part, re.escape(part[-1])) for part in parts), re.DOTALL)
 
 
 # --- arithmetic ---------------------------------------------------------------------------------------------------
@@ -242,7 +234,7 @@ def _to_int(value: Value) -> int | None:
 def _to_float(value: Value) -> float | None:
     if isinstance(value, str):
         text = value.strip(" ")
-        number = re.fullmatch(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?", text)
+        number = re.fullmatch(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?", text)
         return float(text) if number else None
     return float(value)
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import datetime
 import operator
-import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -18,6 +17,7 @@ from acelera.engine.letters import over_columns
 from acelera.language import ast
 from acelera.language.evaluation import evaluate
 from acelera.language.expressions import type_of
+from acelera.language.like import WILD, parts_of, split
 from acelera.language.schema import Schema
 from acelera.language.tree import children
 from acelera.language.types import Kind, Type
@@ -93,7 +93,7 @@ class _Translation:
                 together = _joined(found, operator.or_)
                 return ~together if negated else together
             case ast.Like(_, pattern, negated):
-                like = made[0].like(_spark_pattern(_sendable(pattern)))
+                like = _like(made[0], _sendable(pattern))
                 return ~like if negated else like
         raise UntranslatableError
 
@@ -205,10 +205,24 @@ def _digits(kind: Type) -> int:
     return int(kind.arrow.precision) if kind.kind is Kind.DECIMAL else 0
 
 
+def _like(column: Any, pattern: str) -> Any:
+    """LIKE. Java's regular expressions, which are behind Spark's, would try every way to divide a text among several
+    `%`; here each segment is taken where it first occurs, for good, as `language.like` does.
+    """
+    first, *others = (_regex(each) for each in split(pattern))
+    if len(others) < 2 or not (first or others[-1] or others[1:-1]):  # which Spark knows how to push into files
+        return column.like(_spark_pattern(pattern))
+    taken = "".join(f"(?>.*?{segment})" for segment in others[:-1] if segment)
+    return column.rlike(f"(?s)\\A{first}{taken}.*{others[-1]}\\z")
+
+
+def _regex(parts: Sequence[str]) -> str:
+    return "".join("." if part == "_" else f"\\x{{{ord(part[-1]):x}}}" for part in parts)
+
+
 def _spark_pattern(pattern: str) -> str:
     """A pattern for LIKE, in which Spark lets a backslash stand only before %, _ and itself."""
-    parts = re.findall(r"\\.|.", pattern, re.DOTALL)
-    return "".join(part if part in ("%", "_") else _escaped(part[-1]) for part in parts)
+    return "".join(part if part in WILD else _escaped(part[-1]) for part in parts_of(pattern))
 
 
 def _escaped(character: str) -> str:
