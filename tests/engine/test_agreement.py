@@ -4,11 +4,11 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 
 import acelera as ac
 from acelera.language import ast
-from strategies import checked_query, keyed_cases, unordered
+from strategies import checked_query, keyed_cases, long_cases, unordered
 
 
 def outcome(query: ac.Query, table: pa.Table, method: str) -> Any:
@@ -27,4 +27,14 @@ def outcome(query: ac.Query, table: pa.Table, method: str) -> Any:
 def test_engine_and_automaton_agree(bag_union: Any, case: tuple[ast.Query, pa.Table]) -> None:
     tree, table = case
     query = checked_query(tree, table, bag_union)
+    assert outcome(query, table, "engine") == outcome(query, table, "automaton")
+
+
+@pytest.mark.property
+@settings(max_examples=max(1, settings().max_examples // 10))  # each of them takes the automaton a while
+@given(case=long_cases())
+def test_engine_and_automaton_agree_on_long_streams(case: tuple[ast.Query, pa.Table]) -> None:
+    """Windows that events leave again and again, and many matches at a time."""
+    tree, table = case
+    query = checked_query(tree, table, "once")
     assert outcome(query, table, "engine") == outcome(query, table, "automaton")

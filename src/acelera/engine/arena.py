@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from acelera.engine import kernels
+from acelera.engine.nodes import NO_NODES, join
 
 Ints = npt.NDArray[Any]
 
@@ -140,10 +141,14 @@ class Arena:
         self.counters[kernels.NODE_COUNT] = node + 1
         return node
 
-    def union(self, one: int, two: int) -> int:
-        """The partial matches of both nodes, which have none in common."""
-        left, right = (one, two) if self.newest[one] >= self.newest[two] else (two, one)
-        return self.add(kernels.UNION, left, right, int(self.newest[left]))
+    def union(self, one: int, two: int, floor: int) -> int:
+        """The partial matches of both nodes; those that start before the floor may be missing."""
+        count = join(one, two, floor, *self.nodes, self.size)
+        while count == NO_NODES:
+            self.enlarge()
+            count = join(one, two, floor, *self.nodes, self.size)
+        self.counters[kernels.NODE_COUNT] = count
+        return count - 1
 
     def hit(self, node: int, row: int, floor: int) -> None:
         """The matches of a node end at a row."""

@@ -171,7 +171,8 @@ class ValueMachine:
                 going_on = frozenset(each for each in targets if self._automaton.goes_on(each[0]))
                 if going_on:
                     other = reached.get(going_on)
-                    reached[going_on] = following if other is None else self.arena.union(other, following)
+                    joined = following if other is None else self.arena.union(other, following, runs.floor)
+                    reached[going_on] = joined
         runs.nodes = reached
 
     def _moved(

@@ -180,7 +180,7 @@ class Runs:
         mark, one, two = int(arena.mark[node]), int(arena.one[node]), int(arena.two[node])
         if mark == kernels.BOTTOM:
             return []
-        return [one, two] if mark == kernels.UNION and arena.newest[two] >= floor else [one]
+        return [one, two] if kernels.is_union(mark) and arena.newest[two] >= floor else [one]
 
     def _below(self, nodes: Iterable[int], floor: int) -> list[int]:
         """Nodes and all below them, each after those that it is made of."""
