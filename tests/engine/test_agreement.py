@@ -1,14 +1,16 @@
 """The engine gives what the judges give: any formula, any split into batches, any keys."""
 
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import acelera as ac
 from acelera.language import ast
-from strategies import checked_query, keyed_cases, long_cases, unordered
+from strategies import bindings_of, checked_query, keyed_cases, long_cases, unordered
 
 
 def outcome(query: ac.Query, table: pa.Table, method: str) -> Any:
@@ -36,5 +38,21 @@ def test_engine_and_automaton_agree(bag_union: Any, case: tuple[ast.Query, pa.Ta
 def test_engine_and_automaton_agree_on_long_streams(case: tuple[ast.Query, pa.Table]) -> None:
     """Windows that events leave again and again, and many matches at a time."""
     tree, table = case
+    query = checked_query(tree, table, "once")
+    assert outcome(query, table, "engine") == outcome(query, table, "automaton")
+
+
+@pytest.mark.property
+@given(case=keyed_cases(), data=st.data())
+def test_engine_and_automaton_agree_where_little_is_shown(
+    case: tuple[ast.Query, pa.Table], data: st.DataObject
+) -> None:
+    """Matches that differ only in what is not shown are rows of their own."""
+    tree, table = case
+    bindings = bindings_of(tree.formula)
+    names = bindings.bound() if bindings is not None else []
+    shown = data.draw(st.lists(st.sampled_from(names), max_size=1)) if names else []
+    bounds = (ast.SelectBound("start"), ast.SelectBound("end"))
+    tree = replace(tree, select=(*bounds, *(ast.SelectVariable(name) for name in shown)))
     query = checked_query(tree, table, "once")
     assert outcome(query, table, "engine") == outcome(query, table, "automaton")

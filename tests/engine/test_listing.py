@@ -120,3 +120,42 @@ def test_matches_of_lists_that_are_joined_are_right() -> None:
 
 def _rows(table: pa.Table) -> list[Any]:
     return sorted(map(repr, table.to_pylist()))
+
+
+RISING = "MATCH R:+ AS r FILTER r[increasing(v)] AGG n[k <- count(r)] FILTER n.k >= 3"
+
+
+@pytest.mark.parametrize(
+    ("text", "at_most"),
+    [
+        (f"SELECT start, end, n.k {RISING}", 3),  # what is made, the row that it belongs to, and the beginning
+        (f"SELECT start, end {RISING}", 1),
+        ("SELECT start, end MATCH R:+", 1),
+        ("SELECT a.v, c.v MATCH R AS a : R:+ AS b : R AS c", 3),
+        ("SELECT start, end MATCH R:+ AS r AGG n[k <- count(r), m <- max(r.v)]", 1),  # a fold that nobody asks for
+    ],
+)
+def test_what_is_not_shown_is_not_walked_through(text: str, at_most: int, sizes: list[int]) -> None:
+    """Matches of up to 100 events, each of which differs from others in one number."""
+    table = pa.table({"type": ["R"] * 100, "v": list(range(100))})
+    query = ac.query(text)
+    session = query.open(table.schema)
+    found = session.push(table)
+    assert sum(sizes) <= at_most * found.num_rows
+    assert session.machine.arena.counters[kernels.STEPS] <= (STEPS_LEFT + 1) * sum(sizes)
+    few = table.slice(0, 12)
+    assert query.run(few).to_pylist() == query.run(few, method="automaton").to_pylist()
+
+
+def test_matches_that_differ_in_what_is_not_shown_are_different() -> None:
+    table = table_of("ABABCABC")
+    for formula in ("(A AS x OR A AS y) ; C", "A ; B+ ; C", "(A AS x ; B) OR (A ; B AS y)", "A ; (B OR B AS z)+ ; C"):
+        query = ac.query(f"SELECT start, end MATCH {formula}")
+        assert query.run(table).to_pylist() == query.run(table, method="automaton").to_pylist()
+
+
+def test_failures_that_are_not_shown_are_errors() -> None:
+    table = pa.table({"type": ["A", "A", "B"], "v": [2**62, 2**62, 1]})
+    for text in ("AGG m[s <- sum(a.v)]", "AGG m[s <- sum(a.v), n <- count(a)] FILTER m.n > 1"):
+        with pytest.raises(ac.AggregateError, match="integer overflow"):
+            ac.query(f"SELECT start, end MATCH A+ AS a ; B {text}").run(table)

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from acelera.engine import kernels
-from acelera.engine.nodes import NO_NODES, join
+from acelera.engine.nodes import BOTTOM, NO_NODES, join
 
 Ints = npt.NDArray[Any]
 
@@ -227,7 +227,7 @@ class Arena:
         newest = self.newest[slots.node[held]]
         while len(newest) > len(self.mark) // 2:
             self.enlarge()
-        self.mark[: len(newest)], self.one[: len(newest)], self.two[: len(newest)] = kernels.BOTTOM, -1, 0
+        self.mark[: len(newest)], self.one[: len(newest)], self.two[: len(newest)] = BOTTOM, -1, 0
         self.newest[: len(newest)] = newest
         slots.node[held] = np.arange(len(newest))
         self.counters[kernels.NODE_COUNT] = len(newest)
@@ -235,7 +235,7 @@ class Arena:
     def marked_with(self, marks: npt.NDArray[np.bool_]) -> Ints:
         """The nodes whose mark is among these; bottom nodes are always among them."""
         mark = self.mark[: self.size]
-        return np.flatnonzero((mark == kernels.BOTTOM) | ((mark >= 0) & marks[mark]))
+        return np.flatnonzero((mark == BOTTOM) | ((mark >= 0) & marks[mark]))
 
     def dump(self) -> dict[str, Ints]:
         """All nodes, for a snapshot; there must be no hits."""

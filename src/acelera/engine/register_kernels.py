@@ -15,7 +15,6 @@ from acelera.engine.interning import intern_row, intern_set
 from acelera.engine.kernels import (
     ASKED_LETTER,
     ASKED_STATE,
-    BOTTOM,
     DONE,
     HIT_COUNT,
     HITS,
@@ -28,7 +27,7 @@ from acelera.engine.kernels import (
     TABLE,
     Array,
 )
-from acelera.engine.nodes import NO_NODES, join
+from acelera.engine.nodes import BOTTOM, NO_NODES, join
 from acelera.engine.stack_machine import NO_ROOM, carry_out, holds_for_all
 
 FAILED, PAIRS = 100, 101
@@ -61,6 +60,7 @@ def advance_registers(
     goes_on: Array,
     is_final: Array,
     stores: Array,
+    seen: Array,
     code: Array,
     constants: Array,
     constant_tags: Array,
@@ -242,7 +242,7 @@ def advance_registers(
                         size += 1
                     p += 1
                 reached = node
-                if marked != NOTHING:
+                if marked != NOTHING and seen[stored[marked, 0]]:
                     action = stored[marked, 0]
                     reached = nodes
                     node_mark[reached], node_one[reached], node_two[reached] = action, node, rows[i]
