@@ -331,11 +331,13 @@ ROWS = st.fixed_dictionaries(
 )
 
 
+_ARROW = pa.schema([pa.field(name, kind.arrow) for name, kind in SCHEMA.columns.items()])
+
+
 def streams(longest: int = 6, shortest: int = 0) -> st.SearchStrategy[pa.Table]:
     """A short stream over SCHEMA."""
-    arrow = pa.schema([pa.field(name, kind.arrow) for name, kind in SCHEMA.columns.items()])
     return st.lists(ROWS, min_size=shortest, max_size=longest).map(
-        lambda rows: pa.Table.from_pylist(rows, schema=arrow)
+        lambda rows: pa.Table.from_pylist(rows, schema=_ARROW)
     )
 
 
@@ -431,6 +433,29 @@ def keyed_cases() -> st.SearchStrategy[tuple[ast.Query, pa.Table]]:
         WINDOWS,
         KEYS,
     )
+
+
+_BRANCHING = (*_COSTLY, ast.Then)
+
+
+@st.composite
+def crowded_cases(draw: st.DrawFn) -> tuple[ast.Query, pa.Table]:
+    """Queries over streams of hundreds of events, with windows as wide as the number of their matches allows."""
+    formula = draw(formulas(depth=draw(st.integers(1, 3))))
+    branching = sum(isinstance(node, _BRANCHING) for node in ast.walk(formula))
+    widest = {0: 30, 1: 8, 2: 5}.get(branching, 3)
+    within = ast.Within(draw(st.integers(2, widest)), "events")
+    random = draw(st.randoms(use_true_random=False))
+    columns = {
+        "type": random.choices(TYPES, k=220),
+        "v": random.choices([0, 1, 2, 3, None], k=220),
+        "u": random.choices([-1, 0, 1, 2], k=220),
+        "w": random.choices([0.0, 0.5, 1.5, None, float("nan")], k=220),
+        "d": random.choices([Decimal("0.10"), Decimal("1.50"), None], k=220),
+        "s": random.choices(["a", "ab", "b", None], k=220),
+        "ok": random.choices([True, False, None], k=220),
+    }
+    return ast.Query(formula, within=within), pa.table(columns, schema=_ARROW)
 
 
 def checked_query(tree: ast.Query, table: pa.Table, bag_union: BagUnion, order_by: str | None = None) -> ac.Query:

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import acelera as ac
-from acelera.engine import arena, session
+from acelera.engine import arena, growing, session
 from acelera.language import ast
 from strategies import checked_query, long_cases, unordered
 
@@ -63,5 +63,6 @@ def test_engine_and_automaton_agree_on_long_streams(case: tuple[ast.Query, pa.Ta
         patch.object(arena.Arena, "__init__", lambda self: made(self, nodes=64, hits=16)),
         patch.object(arena, "LISTED_MATCHES", 16),
         patch.object(session, "ROWS_AT_ONCE", data.draw(st.sampled_from([10, 64, 1_000]))),
+        patch.object(growing, "SLACK", data.draw(st.sampled_from([0, 20, 1_000]))),
     ):
         assert in_pieces(query, table, cuts, resumed) == expected

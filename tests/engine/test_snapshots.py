@@ -294,14 +294,13 @@ def test_refused_with_the_reason(data: Any, says: str) -> None:
 
 
 def test_another_version_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    this = snapshots.VERSION
     with monkeypatch.context() as patched:
-        patched.setattr(snapshots, "VERSION", snapshots.VERSION + 1)
+        patched.setattr(snapshots, "VERSION", this + 1)
         newer = pack("f", {})
+    says = f"was made by version {this + 1} of the format, this is version {this}"
     for data in (newer, newer[:12]):  # whatever comes after the version may be otherwise
-        with pytest.raises(
-            SnapshotError,
-            match=f"was made by version {snapshots.VERSION + 1} of the format, this is version {snapshots.VERSION};",
-        ):
+        with pytest.raises(SnapshotError, match=says):
             unpack(data, "f")
 
 

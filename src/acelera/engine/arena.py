@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from acelera.engine import kernels
 from acelera.engine.growing import grown
+from acelera.engine.nodes import BOTTOM, NO_NODES, join
 from acelera.engine.slots import Slots
 
 Ints = npt.NDArray[Any]
@@ -93,10 +94,14 @@ class Arena:
         self.counters[kernels.NODE_COUNT] = node + 1
         return node
 
-    def union(self, one: int, two: int) -> int:
-        """The partial matches of both nodes, which have none in common."""
-        left, right = (one, two) if self.newest[one] >= self.newest[two] else (two, one)
-        return self.add(kernels.UNION, left, right, int(self.newest[left]))
+    def union(self, one: int, two: int, floor: int) -> int:
+        """The partial matches of both nodes; those that start before the floor may be missing."""
+        count = join(one, two, floor, *self.nodes, self.size, 0)
+        while count == NO_NODES:
+            self.enlarge()
+            count = join(one, two, floor, *self.nodes, self.size, 0)
+        self.counters[kernels.NODE_COUNT] = count
+        return count - 1
 
     def hit(self, node: int, row: int, floor: int) -> None:
         """The matches of a node end at a row."""
@@ -177,7 +182,7 @@ class Arena:
         newest = self.newest[slots.node[held]]
         while len(newest) > len(self.mark) // 2:
             self.enlarge()
-        self.mark[: len(newest)], self.one[: len(newest)], self.two[: len(newest)] = kernels.BOTTOM, -1, 0
+        self.mark[: len(newest)], self.one[: len(newest)], self.two[: len(newest)] = BOTTOM, -1, 0
         self.newest[: len(newest)] = newest
         slots.node[held] = np.arange(len(newest))
         self.counters[kernels.NODE_COUNT] = len(newest)
@@ -185,7 +190,7 @@ class Arena:
     def marked_with(self, marks: npt.NDArray[np.bool_]) -> Ints:
         """The nodes whose mark is among these; bottom nodes are always among them."""
         mark = self.mark[: self.size]
-        return np.flatnonzero((mark == kernels.BOTTOM) | ((mark >= 0) & marks[mark]))
+        return np.flatnonzero((mark == BOTTOM) | ((mark >= 0) & marks[mark]))
 
     def dump(self) -> dict[str, Ints]:
         """All nodes, for a snapshot; there must be no hits."""

@@ -19,6 +19,7 @@ from acelera.engine import kernels
 from acelera.engine.arena import Arena
 from acelera.engine.letters import Alphabet
 from acelera.engine.machines import Events, Waiting
+from acelera.engine.nodes import BOTTOM
 from acelera.engine.plan import NO_ACTION, Action, Edge, Plan, stored_fields
 from acelera.engine.slots import Slots
 from acelera.engine.snapshots import Section, decode, encode
@@ -118,8 +119,8 @@ class _Runs:
 class ValueMachine:
     """Configurations that are compared by value; work for each event grows with the number of configurations."""
 
-    def __init__(self, plan: Plan, alphabet: Alphabet) -> None:
-        self.plan, self.arena = plan, Arena()
+    def __init__(self, plan: Plan, alphabet: Alphabet, unseen: frozenset[Action] = frozenset()) -> None:
+        self.plan, self.arena, self._unmarked = plan, Arena(), unseen | {NO_ACTION}
         self._automaton = _Automaton(plan, alphabet)
         self._guards = [_Automaton(guard, alphabet) for guard in plan.guards]
         self.actions: list[Action] = list(dict.fromkeys(e.action for e in plan.edges if e.action != NO_ACTION))
@@ -164,7 +165,7 @@ class ValueMachine:
             if held != NOT_BEGUN and self.arena.newest[held] < runs.floor:
                 continue
             groups = self._moved(configurations, letter, event, latest)
-            node = self.arena.add(kernels.BOTTOM, -1, row, tick) if held == NOT_BEGUN and groups else held
+            node = self.arena.add(BOTTOM, -1, row, tick) if held == NOT_BEGUN and groups else held
             for action, stored, targets in groups:
                 following = self._marked(node, action, stored, row)
                 if any(state in self.plan.finals for state, _ in targets):
@@ -172,7 +173,8 @@ class ValueMachine:
                 going_on = frozenset(each for each in targets if self._automaton.goes_on(each[0]))
                 if going_on:
                     other = reached.get(going_on)
-                    reached[going_on] = following if other is None else self.arena.union(other, following)
+                    joined = following if other is None else self.arena.union(other, following, runs.floor)
+                    reached[going_on] = joined
         runs.nodes = reached
 
     def _moved(
@@ -193,7 +195,7 @@ class ValueMachine:
         return list(groups.values())
 
     def _marked(self, node: int, action: Action, stored: tuple[Value, ...], row: int) -> int:
-        if action == NO_ACTION:
+        if action in self._unmarked:
             return node
         number, newest = self._number[action], int(self.arena.newest[node])
         node = self.arena.add(number, node, row, newest)

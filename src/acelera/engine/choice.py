@@ -8,26 +8,26 @@ from acelera.engine.guards import Guard
 from acelera.engine.instructions import compile_plan
 from acelera.engine.letters import Alphabet
 from acelera.engine.machines import Machine, TableMachine
-from acelera.engine.plan import Plan
+from acelera.engine.plan import Action, Plan
 from acelera.engine.registers import RegisterMachine
 from acelera.language.schema import Schema
 
 
-def machine_of(plan: Plan, alphabet: Alphabet, schema: Schema) -> Machine:
-    """The quickest machine that can run a plan."""
+def machine_of(plan: Plan, alphabet: Alphabet, schema: Schema, unseen: frozenset[Action] = frozenset()) -> Machine:
+    """The quickest machine that can run a plan. Nobody looks at what `unseen` actions leave in a match."""
     try:
-        return _quick_machine(plan, alphabet, schema)
+        return _quick_machine(plan, alphabet, schema, unseen)
     except UnsupportedError:
-        return ValueMachine(plan, alphabet)
+        return ValueMachine(plan, alphabet, unseen)
 
 
-def _quick_machine(plan: Plan, alphabet: Alphabet, schema: Schema) -> Machine:
+def _quick_machine(plan: Plan, alphabet: Alphabet, schema: Schema, unseen: frozenset[Action] = frozenset()) -> Machine:
     """Tables, or registers with instructions."""
     if plan.is_table:
-        return TableMachine(plan, alphabet)
+        return TableMachine(plan, alphabet, unseen)
     code = compile_plan(plan, schema)
     guards = [Guard(_quick_machine(guard, alphabet, schema)) for guard in plan.guards]
-    return RegisterMachine(plan, alphabet, code, guards)
+    return RegisterMachine(plan, alphabet, code, guards, unseen)
 
 
 def how_it_runs(plan: Plan, schema: Schema) -> list[str]:

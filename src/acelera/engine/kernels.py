@@ -1,10 +1,6 @@
 """The loops over events, matches and nodes, compiled by numba. The program is data: nothing is compiled per query.
 
-A node stands for a set of partial matches (CORE's timed enumerable compact set). Its mark tells what it is:
-  mark >= 0   output: `two` is what was marked (a row, or a value that was made), `one` the node before it
-  UNION       the partial matches of `one` and of `two`; those of `one` contain the newest start
-  BOTTOM      a match that begins; `two` is the row of its first event
-`newest` is the newest start below a node, in the unit of the window. Children always have smaller numbers.
+Nodes and their unions are described in `nodes`.
 
 All loops can stop and go on: they return why they stopped, and their counters tell where.
 """
@@ -16,13 +12,13 @@ from typing import Any
 import numpy as np
 
 from acelera.engine.compiled import compiled
+from acelera.engine.nodes import BOTTOM, NO_NODES, UNION, is_union, join
 
-UNION, BOTTOM = -1, -2
 NOTHING = -1  # the mark of a transition that marks nothing, and the target of one that only ends matches
 
 DONE, TABLE, NODES, HITS, SLOTS, FULL, DEEP = range(7)
 
-# What the counters of `advance` count.
+# What is counted; STEPS are the nodes that listing has looked at.
 (
     NODE_COUNT,
     HIT_COUNT,
@@ -33,10 +29,12 @@ DONE, TABLE, NODES, HITS, SLOTS, FULL, DEEP = range(7)
     STAMP,
     HIT_CURSOR,
     STACK_SIZE,
+    STEPS,
     COUNTERS,
-) = range(10)
+) = range(11)
 
 FAR_PAST = np.iinfo(np.int64).min
+GONE = np.iinfo(np.int64).max  # the floor of a union that `collect` has replaced by its left side
 
 Array = Any
 
@@ -130,7 +128,7 @@ def advance(
         slot_floor[key] = floors[i]
         if changes == 0:
             continue
-        if nodes + 2 * needed + 1 > capacity:
+        if nodes + needed + 1 > capacity:  # unions look for room themselves, and leave this
             reason = NODES
             break
         if hits + needed > hit_capacity:
@@ -142,7 +140,7 @@ def advance(
             break
         floor = floors[i]
         stamp += 1
-        found = 0
+        found, hits_before = 0, hits
         for s in range(-1, held):
             if s >= 0:
                 state, node = slot_state[first + s], slot_node[first + s]
@@ -176,13 +174,19 @@ def advance(
                     targets[found] = target
                     found += 1
                 else:
-                    other = target_node[target]
-                    if node_newest[other] < node_newest[reached]:
-                        other, reached = reached, other
-                    node_mark[nodes], node_one[nodes], node_two[nodes] = UNION, other, reached
-                    node_newest[nodes] = node_newest[other]
-                    target_node[target] = nodes
-                    nodes += 1
+                    joined = join(
+                        target_node[target], reached, floor, node_mark, node_one, node_two, node_newest, nodes,
+                        needed + 1,
+                    )  # fmt: skip
+                    if joined == NO_NODES:
+                        reason = NODES
+                        break
+                    target_node[target], nodes = joined - 1, joined
+            if reason == NODES:
+                break
+        if reason == NODES:
+            hits = hits_before
+            break
         if found > slot_room[key]:
             give_block(key, found, slot_begin, slot_room, slots_used)
             first = slot_begin[key]
@@ -221,7 +225,7 @@ def list_matches(
     hit, stacked = counters[HIT_CURSOR], counters[STACK_SIZE]
     found, written = sizes[0], sizes[1]
     whole_hit, whole_found, whole_written = hit, 0, 0  # up to here all matches that end at a row are written
-    reason = DONE
+    reason, steps = DONE, 0
     while reason == DONE:
         if stacked == 0:
             if hit == counters[HIT_COUNT]:
@@ -235,7 +239,8 @@ def list_matches(
         node, depth = stack_node[stacked], stack_depth[stacked]
         while True:
             mark = node_mark[node]
-            if mark == UNION:
+            steps += 1
+            if is_union(mark):
                 if node_newest[node_two[node]] >= floor:
                     if stacked + 2 > len(stack_node):
                         reason = DEEP
@@ -268,6 +273,7 @@ def list_matches(
     if reason == FULL and whole_found > 0:  # leave those that end at one row together
         hit, stacked, found, written = whole_hit, 0, whole_found, whole_written
     counters[HIT_CURSOR], counters[STACK_SIZE] = hit, stacked
+    counters[STEPS] += steps
     sizes[0], sizes[1] = found, written
     return reason
 
@@ -348,17 +354,19 @@ def collect(
         if not live[i] or node_mark[i] == BOTTOM:
             continue
         live[node_one[i]], floor[node_one[i]] = True, floor[i]
-        if node_mark[i] == UNION and node_newest[node_two[i]] >= floor[i]:
+        if is_union(node_mark[i]) and node_newest[node_two[i]] >= floor[i]:
             live[node_two[i]], floor[node_two[i]] = True, floor[i]
     kept = 0
     for i in range(len(live)):
         if not live[i]:
             continue
         mark, one, two = node_mark[i], node_one[i], node_two[i]
-        if mark == UNION:
+        if is_union(mark):
             if not live[two] or node_newest[moved[two]] < floor[i]:  # nothing but the left side is left
-                moved[i] = moved[one]
+                moved[i], floor[i] = moved[one], GONE
                 continue
+            if floor[two] == GONE:  # of the rest of a list, one element is left
+                mark = UNION
             two = moved[two]
         if mark != BOTTOM:
             one = moved[one]

@@ -103,10 +103,10 @@ class Machine(Protocol):
 class TableMachine:
     """Sets of states and letters, looked up in tables: constant work for each event."""
 
-    def __init__(self, plan: Plan, alphabet: Alphabet) -> None:
+    def __init__(self, plan: Plan, alphabet: Alphabet, unseen: frozenset[Action] = frozenset()) -> None:
         announce(kernels.advance)
         self.arena, self.slots = Arena(), Slots()
-        self.program = Program(plan, alphabet)
+        self.program = Program(plan, alphabet, unseen)
         self.actions = self.program.actions
         self._scratch = np.zeros(16, np.int64), np.zeros(16, np.int32)
 

@@ -15,16 +15,17 @@ from acelera.engine.plan import NO_ACTION, Action, Edge, Plan
 
 class Program:
     """Tables for `kernels.advance`. A row, for a set of states and a letter, holds entries: a mark, the set of states
-    that it leads to, and whether a match ends.
+    that it leads to, and whether a match ends. The mark of an action that nobody sees is NOTHING.
     """
 
-    def __init__(self, plan: Plan, alphabet: Alphabet) -> None:
+    def __init__(self, plan: Plan, alphabet: Alphabet, unseen: frozenset[Action] = frozenset()) -> None:
         self.plan, self.alphabet = plan, alphabet
         self._outgoing: dict[int, list[Edge]] = {}
         for edge in plan.edges:
             self._outgoing.setdefault(edge.source, []).append(edge)
         self.actions: list[Action] = list(dict.fromkeys(e.action for e in plan.edges if e.action != NO_ACTION))
         self._mark = {action: number for number, action in enumerate(self.actions)} | {NO_ACTION: NOTHING}
+        self._unseen = {self._mark[action] for action in unseen}
         self.sets: list[frozenset[int]] = []
         self._number: dict[frozenset[int], int] = {}
         self.row_at, self.row_size = np.full((4, 8), -1, np.int32), np.zeros((4, 8), np.int32)
@@ -63,7 +64,7 @@ class Program:
                 self.mark, self.target, self.emits = (
                     grown(each, 2 * self._entries) for each in (self.mark, self.target, self.emits)
                 )
-            self.mark[self._entries] = mark
+            self.mark[self._entries] = NOTHING if mark in self._unseen else mark
             self.target[self._entries] = self.set_number(going_on) if going_on else NOTHING
             self.emits[self._entries] = bool(reached[mark] & finals)
             self._entries += 1

@@ -16,7 +16,6 @@ from acelera.engine.kernels import (
     ASKED_LETTER,
     ASKED_SLOTS,
     ASKED_STATE,
-    BOTTOM,
     DONE,
     HIT_COUNT,
     HITS,
@@ -27,10 +26,10 @@ from acelera.engine.kernels import (
     SLOTS,
     STAMP,
     TABLE,
-    UNION,
     Array,
     give_block,
 )
+from acelera.engine.nodes import BOTTOM, NO_NODES, join
 from acelera.engine.stack_machine import NO_ROOM, carry_out, holds_for_all
 
 FAILED, PAIRS = 100, 101
@@ -63,6 +62,7 @@ def advance_registers(
     goes_on: Array,
     is_final: Array,
     stores: Array,
+    seen: Array,
     code: Array,
     constants: Array,
     constant_tags: Array,
@@ -145,7 +145,7 @@ def advance_registers(
         if amount > len(pairs):
             reason = PAIRS
             break
-        full = nodes + 3 * amount + 1 > len(node_mark) or 2 * (counts[CONFIGURATIONS] + amount) > len(
+        full = nodes + 2 * amount + 1 > len(node_mark) or 2 * (counts[CONFIGURATIONS] + amount) > len(
             configuration_table
         )
         full = full or 2 * (counts[SETS] + amount + 1) > len(set_table) or counts[MEMBERS] + amount > len(members)
@@ -251,7 +251,7 @@ def advance_registers(
                         size += 1
                     p += 1
                 reached = node
-                if marked != NOTHING:
+                if marked != NOTHING and seen[stored[marked, 0]]:
                     action = stored[marked, 0]
                     reached = nodes
                     node_mark[reached], node_one[reached], node_two[reached] = action, node, rows[i]
@@ -277,13 +277,16 @@ def advance_registers(
                     targets[found] = target
                     found += 1
                 else:
-                    other = target_node[target]
-                    if node_newest[other] < node_newest[reached]:
-                        other, reached = reached, other
-                    node_mark[nodes], node_one[nodes], node_two[nodes] = UNION, other, reached
-                    node_newest[nodes] = node_newest[other]
-                    target_node[target] = nodes
-                    nodes += 1
+                    joined = join(
+                        target_node[target], reached, floor, node_mark, node_one, node_two, node_newest, nodes,
+                        2 * amount + 1,
+                    )  # fmt: skip
+                    if joined == NO_NODES:
+                        reason = NODES
+                        break
+                    target_node[target], nodes = joined - 1, joined
+            if reason == NODES:
+                break
         if reason == NODES:
             hits = hits_before
             break

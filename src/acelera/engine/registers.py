@@ -44,7 +44,14 @@ Ints = npt.NDArray[Any]
 class RegisterMachine:
     """Configurations in tables; work for each event grows with the number of configurations in the window."""
 
-    def __init__(self, plan: Plan, alphabet: Alphabet, code: Code, guards: Sequence[Guard] = ()) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        alphabet: Alphabet,
+        code: Code,
+        guards: Sequence[Guard] = (),
+        unseen: frozenset[Action] = frozenset(),
+    ) -> None:
         announce(registers.advance_registers)
         self.plan, self.code, self._alphabet, self._guards = plan, code, alphabet, guards
         self.arena, self.slots = Arena(), Slots()
@@ -57,6 +64,7 @@ class RegisterMachine:
         for index, edge in enumerate(plan.edges):
             self._outgoing.setdefault(edge.source, []).append(index)
         self._lay_out_edges(plan.edges)
+        self._seen = np.array([action not in unseen for action in self.actions] or [False], np.bool_)
         self._needed: list[set[str]] = [set() for _ in range(plan.states)]  # the registers that each state is left with
         for edge in plan.edges:
             self._needed[edge.target] |= {name for name, _ in edge.assign}
@@ -153,6 +161,7 @@ class RegisterMachine:
             self._goes_on,
             self._is_final,
             self._stores,
+            self._seen,
             self.code.code,
             self.code.constants,
             self.code.constant_tags,

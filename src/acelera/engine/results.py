@@ -17,11 +17,12 @@ from acelera.engine.folds import fold
 from acelera.engine.frames import Frame, attribute_type, column_of
 from acelera.engine.machines import Machine
 from acelera.engine.plan import FoldStep, Plan, stored_fields
+from acelera.engine.seen import given_attribute, given_type, may_fail
 from acelera.engine.store import ordinary, output_column
 from acelera.language import ast
 from acelera.language.aggregates import find_aggregate
 from acelera.language.checker import Checked, Column, PartitionKey, struct_fields
-from acelera.language.types import INT, NULL, Kind, Type
+from acelera.language.types import INT, NULL, Type
 
 Ints = npt.NDArray[Any]
 
@@ -287,7 +288,7 @@ class _Page:
     def refuse_failures(self) -> None:
         """A match that holds an aggregate that failed is an error, whether or not it is shown."""
         for index, each in enumerate(self.plan.folds):
-            if _may_fail(each.function, self._given_type(index)):
+            if may_fail(each.function, self._given_type(index)):
                 self._fold(index)
         for action, fields in enumerate(self.presenter.stored):
             entries = np.flatnonzero(self.action == action) if fields else ()
@@ -335,12 +336,10 @@ class _Page:
         return np.array([step is not None and step.closes for step in self._steps(index)], np.int64)[self.action]
 
     def _given_attribute(self, index: int) -> str | None:
-        given = (term for step in self._steps(index) if step is not None for term in step.given)
-        return next((term.name for term in given if isinstance(term, Attr)), None)
+        return given_attribute(index, [step for step in self._steps(index) if step is not None])
 
     def _given_type(self, index: int) -> Type | None:
-        attribute = self._given_attribute(index)
-        return None if attribute is None else attribute_type(attribute, self.schema)
+        return given_type(index, [step for step in self._steps(index) if step is not None], self.schema)
 
     def _fold(self, index: int) -> Any:
         """The values of a fold, in the order in which they are closed."""
@@ -411,12 +410,3 @@ def _put_back(pieces: Sequence[Any], places: Sequence[Ints], kind: pa.DataType) 
 def _shown_first(mark: Mark) -> tuple[bool, list[str]]:
     """Events of the stream before those that were made, at one position."""
     return (not mark.typed, [name for name, _ in mark.fields or ()])
-
-
-def _may_fail(name: str, given: Type | None) -> bool:
-    function = find_aggregate(name)
-    assert function is not None
-    if function.user_defined:
-        return True
-    whole = given is not None and given.kind in (Kind.INT, Kind.DECIMAL, Kind.DURATION, Kind.TIMESTAMP)
-    return whole and name in ("sum", "product", "avg", "range")

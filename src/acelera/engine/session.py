@@ -24,6 +24,7 @@ from acelera.engine.order import Order
 from acelera.engine.plan import Plan
 from acelera.engine.positions import absolute_positions_matter
 from acelera.engine.results import Presenter, columns_kept
+from acelera.engine.seen import unseen_actions
 from acelera.engine.snapshots import Section, pack
 from acelera.engine.store import Store, ordinary
 from acelera.engine.window import Window, window_of
@@ -74,7 +75,7 @@ class Session:
         self.plan = plan
         self.window: Window = window_of(checked.query.within, checked.schema)
         self.alphabet = Alphabet(self.plan.tests, checked.schema, given_tests)
-        self.machine: Machine = machine_of(self.plan, self.alphabet, checked.schema)
+        self.machine: Machine = machine_of(self.plan, self.alphabet, checked.schema, unseen_actions(checked, plan))
         self._presenter = Presenter(checked, self.plan, self.machine)
         self.store = Store(columns_kept(checked, plan), checked.schema)
         partition_by = [key.name for key in checked.query.partition_by]

@@ -13,8 +13,8 @@ import numpy as np
 from acelera.automata.drawing import label_text
 from acelera.automata.model import Label
 from acelera.automata.terms import UNSET, Compared, Const, Fresh, Reg, Term, substitute
-from acelera.engine import kernels
 from acelera.engine.machines import Waiting
+from acelera.engine.nodes import BOTTOM, is_union
 from acelera.engine.plan import NO_ACTION, Edge
 from acelera.engine.session import Session
 from acelera.testing.stream import Key, Stream, key_prefix, listing
@@ -155,7 +155,7 @@ class Runs:
         found: dict[int, Start] = {}
         for waiting, split in self.held(floor):
             for node in self._below([waiting.node], floor):
-                if arena.mark[node] == kernels.BOTTOM:
+                if arena.mark[node] == BOTTOM:
                     start = found.setdefault(int(places[arena.two[node]]), Start(int(arena.newest[node])))
                     start.standing.append((waiting, split))
         return found
@@ -168,7 +168,7 @@ class Runs:
         while todo:
             node, marked = todo.pop()
             mark = int(arena.mark[node])
-            if mark == kernels.BOTTOM:
+            if mark == BOTTOM:
                 yield int(arena.two[node]), marked[::-1]
             if 0 <= mark < actions:  # others carry values that were made
                 marked = [*marked, (mark, int(arena.two[node]))]
@@ -178,9 +178,9 @@ class Runs:
         """The nodes that a node is made of, and that are in the window."""
         arena = self.session.machine.arena
         mark, one, two = int(arena.mark[node]), int(arena.one[node]), int(arena.two[node])
-        if mark == kernels.BOTTOM:
+        if mark == BOTTOM:
             return []
-        return [one, two] if mark == kernels.UNION and arena.newest[two] >= floor else [one]
+        return [one, two] if is_union(mark) and arena.newest[two] >= floor else [one]
 
     def _below(self, nodes: Iterable[int], floor: int) -> list[int]:
         """Nodes and all below them, each after those that it is made of."""

@@ -1,0 +1,85 @@
+"""Which parts of a match anybody looks at: what it marks besides need not be kept, nor walked through.
+
+Marks still tell matches apart: two that mark different events are two rows, whatever is shown of them.
+"""
+
+from __future__ import annotations
+
+from acelera.automata.terms import Attr, Const, Finish, Reg, Term, subterms
+from acelera.engine.frames import attribute_type
+from acelera.engine.plan import Action, FoldStep, Plan, stored_fields
+from acelera.language import ast
+from acelera.language.aggregates import find_aggregate
+from acelera.language.checker import Checked
+from acelera.language.schema import Schema
+from acelera.language.types import Kind, Type
+
+_WHOLE = (Kind.INT, Kind.DECIMAL, Kind.DURATION, Kind.TIMESTAMP)
+_LEAVES_64_BITS = ("sum", "product", "avg", "range")
+
+
+def unseen_actions(checked: Checked, plan: Plan) -> frozenset[Action]:
+    """The actions that leave nothing in a match that is shown, aggregated, or an error."""
+    assert checked.schema is not None
+    shown = _shown_variables(checked)
+    folds = _folds_asked_for(plan, shown, checked.schema)
+    return frozenset(
+        action
+        for action in dict.fromkeys(edge.action for edge in plan.edges)
+        if not any(variable in shown for variable, _ in action.marks)
+        and not any(step.fold in folds for step in action.folds)
+        and not any(_stored_may_fail(dict(mark.fields or ())[name]) for mark, name in stored_fields(action, plan))
+    )
+
+
+def _shown_variables(checked: Checked) -> set[str]:
+    found = set()
+    for column in checked.columns:
+        match column.source:
+            case ast.SelectVariable(variable, _) | ast.SelectAttribute(variable, _, _):
+                found.add(variable)
+            case ast.SelectAggregation(aggregation, _):
+                found.add(aggregation.variable)
+    return found
+
+
+def _folds_asked_for(plan: Plan, shown: set[str], schema: Schema) -> set[int]:
+    """The folds that are shown, and those that may fail."""
+    marked = [mark for edge in plan.edges for variable, bag in edge.action.marks if variable in shown for mark in bag]
+    finished = {part for mark in marked for term in mark.terms() for part in subterms(term) if isinstance(part, Reg)}
+    steps = list(dict.fromkeys(step for edge in plan.edges for step in edge.action.folds))
+    return {
+        index
+        for index, fold in enumerate(plan.folds)
+        if Reg(fold.register) in finished or may_fail(fold.function, given_type(index, steps, schema))
+    }
+
+
+def given_attribute(index: int, steps: list[FoldStep]) -> str | None:
+    """The attribute that a fold gathers, if it is one."""
+    given = (term for step in steps if step.fold == index for term in step.given)
+    return next((term.name for term in given if isinstance(term, Attr)), None)
+
+
+def given_type(index: int, steps: list[FoldStep], schema: Schema) -> Type | None:
+    """The type of what a fold gathers; None if it only counts."""
+    attribute = given_attribute(index, steps)
+    return None if attribute is None else attribute_type(attribute, schema)
+
+
+def may_fail(name: str, given: Type | None) -> bool:
+    """Whether an aggregate of values of this type may be an error."""
+    function = find_aggregate(name)
+    assert function is not None
+    return function.user_defined or (given is not None and given.kind in _WHOLE and name in _LEAVES_64_BITS)
+
+
+def _stored_may_fail(term: Term) -> bool:
+    """Whether a value that is made while a query runs may be an aggregate that failed."""
+    if isinstance(term, Attr | Const):
+        return False
+    if isinstance(term, Finish):
+        function = find_aggregate(term.function)
+        assert function is not None
+        return function.user_defined or term.function in _LEAVES_64_BITS
+    return True
