@@ -1,7 +1,8 @@
 """What terms are compiled to: instructions of the stack machine, and the tables that they refer to.
 
 A value is a 64-bit number with a tag. What the number means is known beforehand: an integer (also a boolean, a date, a
-time in the plan's unit), the bits of a float, or the number of a string. A register is a tag and one to three numbers.
+time in the plan's unit), the bits of a float, or the number of a string. A time that was computed is two numbers, so
+that it cannot overflow (`wide_times`). A register is a tag and one to three numbers.
 """
 
 from __future__ import annotations
@@ -57,6 +58,7 @@ class Cell:
     kind: Kind
     function: str | None = None
     given: Kind = Kind.INT
+    wide: bool = False  # whether it is a time that was computed
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ Terms that the machine has no instruction for are not run here: `compile_plan` s
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -36,11 +36,23 @@ from acelera.automata.terms import (
     Term,
 )
 from acelera.engine import opcodes as op
-from acelera.engine.code import COMPARISONS, FORMS, TIMES, Cell, Code, Input, Universal, UnsupportedError, flavour
+from acelera.engine.code import (
+    COMPARISONS,
+    FORMS,
+    TIMES,
+    UNITS,
+    Cell,
+    Code,
+    Input,
+    Universal,
+    UnsupportedError,
+    flavour,
+)
 from acelera.engine.frames import attribute_type
 from acelera.engine.plan import Action, Edge, Plan, looks_at_one_event, stored_fields
 from acelera.engine.reading import chain, finest_unit, in_order_of_need, reads, starts
 from acelera.engine.sql_instructions import Expression
+from acelera.engine.wide_times import split
 from acelera.language import ast
 from acelera.language.aggregates import canonical, find_aggregate
 from acelera.language.expressions import type_of
@@ -89,6 +101,8 @@ class _Compiler:
     scale: int | None = None  # of decimals
     at: str = ""  # what is being compiled, in words
     after: bool = False  # whether registers are read as they are after the assignment
+    wide: bool = False  # whether the value that was pushed last is a wide time
+    one_unit: bool = True  # whether all times that were pushed are whole in the plan's unit
 
     def compiled(self) -> Code:
         self.unit = finest_unit(self.plan, self.schema)
@@ -102,7 +116,7 @@ class _Compiler:
             middle = len(self.code)
             self.after = True
             fields = stored_fields(edge.action, self.plan)
-            kinds = tuple(self.push(dict(mark.fields or ())[name]) for mark, name in fields)
+            kinds = tuple(self._push_stored(dict(mark.fields or ())[name]) for mark, name in fields)
             if stored.setdefault(edge.action, kinds) != kinds:
                 raise UnsupportedError
             assign.append((begin, middle))
@@ -188,7 +202,27 @@ class _Compiler:
         cell = self.cells[name] = Cell(at, 1, kinds.pop() if kinds else Kind.INT)
         if any(self.kind_of(term, name) not in (cell.kind, Kind.NULL) for term in terms):
             raise UnsupportedError
+        if any(self._is_wide(term) for term in terms):
+            return replace(cell, width=2, wide=True)
         return cell
+
+    def _is_wide(self, term: Term) -> bool:
+        """Whether a term's value is a wide time."""
+        match term:
+            case Attr(name):
+                return not self._in_unit(name)
+            case Reg(name) | Fresh(name):
+                return self.cells[name].wide
+            case Summary(_, _, given):
+                return any(self._is_wide(each) for each in given)
+            case Sql():
+                return self.kind_of(term) in TIMES and self.wide
+        return False
+
+    def _in_unit(self, name: str) -> bool:
+        """Whether an attribute is no time, or one in the plan's unit."""
+        kind = attribute_type(name, self.schema)
+        return kind.kind not in TIMES or bool(kind.arrow.unit == self.unit)
 
     def kind_of(self, term: Term, itself: str | None = None) -> Kind:
         """The kind of a term's value; NULL if it has none. A register may be kept as it is."""
@@ -289,16 +323,16 @@ class _Compiler:
             self._begin_summary(cell, name, term.state)
             kinds = {"max": op.LARGEST, "min": op.SMALLEST, "common": op.COMMON}
             for given in term.given:
-                self._push_as(given, cell.kind)
-                self.emit(kinds[term.kind], cell.at, flavour(cell.kind))
+                self._push_as(given, cell.kind, cell.wide)
+                self.emit(kinds[term.kind], cell.at, op.WIDE if cell.wide else flavour(cell.kind))
         elif term == Position() and name in self.starts:
             self.emit(op.MOMENT)
             self.emit(op.STORE, cell.at)
         elif term == Const(UNSET):
             self.emit(op.CLEAR, cell.at, cell.width)
         else:
-            self._push_as(term, cell.kind)
-            self.emit(op.STORE, cell.at)
+            self._push_as(term, cell.kind, cell.wide)
+            self.emit(op.STORE, cell.at, int(cell.wide))
 
     def _begin_summary(self, cell: Cell, name: str, state: Term) -> None:
         if state == Const(UNSET):
@@ -327,13 +361,45 @@ class _Compiler:
     def emit(self, code: int, a: int = 0, b: int = 0, c: int = 0) -> None:
         self.code.append((code, a, b, c))
 
-    def _push_as(self, term: Term, kind: Kind) -> None:
+    def _push_as(self, term: Term, kind: Kind, wide: bool = False) -> None:
         found = self.push(term)
-        if found is not kind and found is not Kind.NULL:
+        if (found is not kind and found is not Kind.NULL) or (self.wide and not wide):
             raise UnsupportedError
+        if wide:
+            self.widen()
+
+    def _push_stored(self, term: Term) -> Kind:
+        """A value that is shown in the end, for which there is one number."""
+        kind = self.push(term)
+        if self.wide and not self.one_unit:
+            raise UnsupportedError("a time that was computed from times of different units")
+        if self.wide:
+            self.emit(op.NARROW, UNITS[self.unit])
+        return kind
+
+    def widen(self, below: bool = False) -> None:
+        """Make the last value, or the one below it, a wide time."""
+        if below or not self.wide:
+            self.emit(op.WIDEN, UNITS[self.unit], int(below))
+        self.wide = self.wide or not below
+
+    def _push_pair(self, left: Term, right: Term) -> tuple[Kind, bool]:
+        """Leave two values on the stack that are to be compared; what they are, and whether they are wide times."""
+        one = self.push(left)
+        wide = self.wide
+        two = self.push(right)
+        if one is not two and Kind.NULL not in (one, two):
+            raise UnsupportedError
+        if self.wide and not wide:
+            self.widen(below=True)
+        elif wide:
+            self.widen()
+        either, self.wide = wide or self.wide, False
+        return two if one is Kind.NULL else one, either
 
     def push(self, term: Term) -> Kind:
         """Leave a term's value on the stack."""
+        self.wide = False
         match term:
             case Const(constant):
                 return self.constant(constant)
@@ -351,16 +417,14 @@ class _Compiler:
                 return self._register(name, True)
             case Finish(_, Reg(name) | Fresh(name)):
                 cell = self._known(name)
-                self.emit(op.FINISH, cell.at, _aggregate_code(cell))
+                self.emit(op.FINISH, cell.at, _aggregate_code(cell), UNITS[self.unit])
                 return cell.kind
             case Known(Reg(name)):
                 self.emit(op.KNOWN, self._known(name).at)
                 return Kind.BOOL
             case Compared(operator, left, right):
-                one, two = self.push(left), self.push(right)
-                if one is not two and Kind.NULL not in (one, two):
-                    raise UnsupportedError
-                self.emit(op.COMPARE_IF_SET, COMPARISONS[operator], flavour(two if one is Kind.NULL else one))
+                kind, wide = self._push_pair(left, right)
+                self.emit(op.COMPARE_IF_SET, COMPARISONS[operator], op.WIDE if wide else flavour(kind))
                 return Kind.BOOL
             case Later(left, right):
                 self.push(left)
@@ -376,10 +440,8 @@ class _Compiler:
                 self.emit(op.LATEST, guard)
                 return Kind.INT
             case Identical(left, right):
-                one, two = self.push(left), self.push(right)
-                if one is not two and Kind.NULL not in (one, two):
-                    raise UnsupportedError
-                self.emit(op.IDENTICAL)
+                _, wide = self._push_pair(left, right)
+                self.emit(op.IDENTICAL, int(wide))
                 return Kind.BOOL
             case Sql():
                 return self._sql(term)
@@ -397,6 +459,7 @@ class _Compiler:
                 raise
             del self.code[size:], self.constants[constants:]
             self.emit(op.INPUT, self.inputs.setdefault(Input(term, kind), len(self.inputs)))
+            self.wide = False
             return kind
 
     def _type_of(self, term: Sql) -> Type:
@@ -422,6 +485,18 @@ class _Compiler:
         self._constant(int(value), op.VALUE)
         return kind or (Kind.BOOL if isinstance(value, bool) else Kind.INT)
 
+    def moment(self, nanoseconds: int) -> None:
+        """Push a constant time."""
+        whole, rest = divmod(nanoseconds, UNITS[self.unit])
+        self.wide = rest != 0 or not -(2**63) <= whole < 2**63
+        if not self.wide:
+            self._constant(whole, op.VALUE)
+            return
+        self.one_unit = self.one_unit and rest == 0
+        high, low = split(nanoseconds)
+        self.constants += [(low, op.VALUE), (high, op.VALUE)]
+        self.emit(op.CONSTANT, len(self.constants) - 2, 1)
+
     def _constant(self, value: int, tag: int) -> None:
         self.constants.append((value, tag))
         self.emit(op.CONSTANT, len(self.constants) - 1)
@@ -435,6 +510,9 @@ class _Compiler:
         if kind is Kind.DECIMAL:
             self._agree_on_scale(attribute_type(name, self.schema).arrow)
         self.emit(op.INPUT, self.inputs.setdefault(Input(Attr(name), kind), len(self.inputs)))
+        if not self._in_unit(name):
+            self.emit(op.WIDEN, UNITS[attribute_type(name, self.schema).arrow.unit])
+            self.wide, self.one_unit = True, False
         return kind
 
     def _agree_on_scale(self, arrow: pa.DataType) -> None:
@@ -452,7 +530,8 @@ class _Compiler:
         cell = self.cells[name]
         if cell.function is not None:
             raise UnsupportedError
-        self.emit(op.NEW if after else op.OLD, cell.at)
+        self.emit(op.NEW if after else op.OLD, cell.at, int(cell.wide))
+        self.wide = cell.wide
         return cell.kind
 
 

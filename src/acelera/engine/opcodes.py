@@ -5,8 +5,9 @@ from __future__ import annotations
 # What a value's tag says of it; a register that is forgotten is UNSET.
 UNSET, VALUE, NULL, FAILED = range(4)
 
-# What kind of numbers an instruction works on. Times are integers whose overflow is a failure rather than NULL.
-INTEGERS, FLOATS, STRINGS, TIMES, FLAVOURS = range(5)
+# What kind of numbers an instruction works on. Times are integers in the plan's unit, such as columns hold; a wide time
+# is one that was computed: two numbers, in nanoseconds, so that what is computed of times never overflows.
+INTEGERS, FLOATS, STRINGS, TIMES, WIDE, FLAVOURS = range(6)
 
 # Comparisons.
 EQ, NE, LT, LE, GT, GE = range(6)
@@ -50,11 +51,27 @@ EQ, NE, LT, LE, GT, GE = range(6)
     COALESCE,
     COLLECT,
     REQUIRE,
-) = range(38)
+    WIDEN,
+    NARROW,
+) = range(40)
 
 PUSHING = frozenset({CONSTANT, INPUT, POSITION, MOMENT, LATEST, OLD, NEW, FINISH, KNOWN})
 LEAVING = frozenset(
-    {OR_UNSET, KEEP, CLEAR, IDENTITY, NOT, IS_NULL, NEGATE, TO_FLOAT, FLOAT_BELOW, ABSOLUTE, SQUARE_ROOT}
+    {
+        OR_UNSET,
+        KEEP,
+        CLEAR,
+        IDENTITY,
+        NOT,
+        IS_NULL,
+        NEGATE,
+        TO_FLOAT,
+        FLOAT_BELOW,
+        ABSOLUTE,
+        SQUARE_ROOT,
+        WIDEN,
+        NARROW,
+    }
 )
 """Instructions that make the stack larger by one, and those that leave its size as it is; all others take one off."""
 

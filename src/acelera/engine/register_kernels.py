@@ -109,7 +109,7 @@ def advance_registers(
     width, stored_width = configurations.shape[1], stored.shape[1]
     new = np.zeros(width, np.int64)
     new_floats = new.view(np.float64)
-    values = np.zeros(stack_size, np.int64)
+    values = np.zeros(2 * stack_size, np.int64)  # the second half is for the high numbers of wide times
     reals = values.view(np.float64)
     tags = np.zeros(stack_size, np.int64)
     sign_row = np.zeros(stored_width, np.int64)

@@ -21,7 +21,7 @@ from acelera.engine import kernels
 from acelera.engine import opcodes as op
 from acelera.engine import register_kernels as registers
 from acelera.engine.arena import Arena
-from acelera.engine.code import Code
+from acelera.engine.code import UNITS, Code
 from acelera.engine.compiled import announce
 from acelera.engine.growing import grown
 from acelera.engine.guards import Guard
@@ -33,6 +33,7 @@ from acelera.engine.plan import NO_ACTION, Action, Edge, Plan
 from acelera.engine.slots import Slots
 from acelera.engine.snapshots import Section
 from acelera.engine.stack_machine import TUPLES
+from acelera.engine.wide_times import joined
 from acelera.errors import AggregateError, DataError
 from acelera.language.aggregates import OVERFLOW
 from acelera.language.events import Value
@@ -228,9 +229,7 @@ class RegisterMachine:
         if kind is Kind.DECIMAL:
             return scaled(column)
         try:
-            if kind in (Kind.TIMESTAMP, Kind.DURATION):
-                column = column.cast(time_type(column.type, self.code.unit)).cast(pa.int64())
-            elif kind is Kind.DATE:
+            if kind is Kind.DATE:
                 column = column.cast(pa.date32()).cast(pa.int32())
             return np.asarray(pc.fill_null(column.cast(pa.int64()), 0).to_numpy(zero_copy_only=False))
         except pa.ArrowException as error:
@@ -373,9 +372,15 @@ class RegisterMachine:
         """The registers of a configuration that hold one value each."""
         held: dict[str, Value] = {}
         for name, cell in self.code.cells.items():
-            if cell.width > 1 or name not in self._needed[int(row[0])] or row[cell.at] in (op.UNSET, op.FAILED):
+            if (
+                cell.width > 1 + cell.wide
+                or name not in self._needed[int(row[0])]
+                or row[cell.at] in (op.UNSET, op.FAILED)
+            ):
                 continue
             value: Value = int(row[cell.at + 1])
+            if cell.wide:
+                value = joined(int(row[cell.at + 2]), value) // UNITS[self.code.unit]
             if cell.at + 1 in self.code.set_cells:
                 begin, end = self.sets.sets[value : value + 2]
                 members = self.sets.tuples[self.sets.items[begin:end]]
@@ -404,10 +409,12 @@ class RegisterMachine:
                 return bool(number)
             case Kind.DECIMAL:
                 return Decimal(number).scaleb(-self.code.scale)
-            case Kind.TIMESTAMP:
-                return pa.scalar(number, pa.timestamp(self.code.unit)).as_py()
-            case Kind.DURATION:
-                return pa.scalar(number, pa.duration(self.code.unit)).as_py()
+            case Kind.TIMESTAMP | Kind.DURATION:
+                made = pa.timestamp if kind is Kind.TIMESTAMP else pa.duration
+                try:
+                    return pa.scalar(number, made(self.code.unit)).as_py()
+                except (ValueError, OverflowError, pa.ArrowException):  # Python's times do not reach so far
+                    return number
         return number
 
 

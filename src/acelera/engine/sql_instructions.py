@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from acelera.automata.terms import Term
 from acelera.engine import opcodes as op
-from acelera.engine.code import COMPARISONS, UNITS, UnsupportedError, flavour
+from acelera.engine.code import COMPARISONS, TIMES, UnsupportedError, flavour
 from acelera.language import ast
 from acelera.language.evaluation import evaluate
 from acelera.language.types import Kind
@@ -16,7 +16,7 @@ from acelera.language.types import Kind
 class Compiler(Protocol):
     """Where instructions go."""
 
-    unit: str  # of times
+    wide: bool  # whether the value that was left last is a wide time
 
     def emit(self, code: int, a: int = 0, b: int = 0, c: int = 0) -> None:
         """One more instruction."""
@@ -26,6 +26,12 @@ class Compiler(Protocol):
 
     def constant(self, value: Any, kind: Kind | None = None) -> Kind:
         """Leave a constant on the stack."""
+
+    def moment(self, nanoseconds: int) -> None:
+        """Leave a constant time on the stack."""
+
+    def widen(self, below: bool = False) -> None:
+        """Make the last value, or the one below it, a wide time."""
 
 
 class Expression:
@@ -41,17 +47,22 @@ class Expression:
         return self._push(expression)
 
     def _push(self, node: ast.Expression) -> Kind:
+        kind = self._pushed(node)
+        if kind not in TIMES:
+            self.compiler.wide = False
+        return kind
+
+    def _pushed(self, node: ast.Expression) -> Kind:
         compiler = self.compiler
         match node:
             case ast.Literal(value):
                 return compiler.constant(value)
             case ast.Timestamp() | ast.Interval():
                 moment = evaluate(node, _no_attributes)
-                factor = UNITS[compiler.unit]
-                if moment is None or moment % factor:
+                if moment is None:
                     raise UnsupportedError
-                kind = Kind.TIMESTAMP if isinstance(node, ast.Timestamp) else Kind.DURATION
-                return compiler.constant(int(moment) // factor, kind)
+                compiler.moment(int(moment))
+                return Kind.TIMESTAMP if isinstance(node, ast.Timestamp) else Kind.DURATION
             case ast.Date():
                 return compiler.constant(evaluate(node, _no_attributes), Kind.DATE)
             case ast.Attribute():
@@ -62,7 +73,7 @@ class Expression:
                 return Kind.BOOL
             case ast.Unary(_, operand):
                 kind = self._push(operand)
-                compiler.emit(op.NEGATE, flavour(kind))
+                compiler.emit(op.NEGATE, self._flavour(kind))
                 return kind
             case ast.Binary(("AND" | "OR") as operator, left, right):
                 self._push(left)
@@ -97,10 +108,24 @@ class Expression:
                 return self._call(function, arguments)
         raise UnsupportedError
 
-    def _pair(self, left: ast.Expression, right: ast.Expression) -> tuple[Kind, Kind]:
-        """Both values; integers become floats if they meet one."""
+    def _flavour(self, kind: Kind) -> int:
+        """Which numbers an instruction works on that computes; times are wide from then on."""
+        if kind not in TIMES:
+            return flavour(kind)
+        self.compiler.widen()
+        return op.WIDE
+
+    def _pair(self, left: ast.Expression, right: ast.Expression, computes: bool) -> tuple[Kind, Kind]:
+        """Both values; integers become floats if they meet one, times wide ones, also if something is computed."""
+        compiler = self.compiler
         one = self._push(left)
+        wide = compiler.wide
         two = self._push(right)
+        if {one, two} & set(TIMES):
+            if not wide and (computes or compiler.wide):
+                compiler.widen(below=True)
+            if wide or computes:
+                compiler.widen()
         if one is Kind.INT and two is Kind.FLOAT:
             self.compiler.emit(op.FLOAT_BELOW)
             return Kind.FLOAT, Kind.FLOAT
@@ -110,15 +135,15 @@ class Expression:
         return one, two
 
     def _compare(self, operator: str, left: ast.Expression, right: ast.Expression) -> None:
-        one, two = self._pair(left, right)
+        one, two = self._pair(left, right, computes=False)
         kind = two if one is Kind.NULL else one
         if one is not two and Kind.NULL not in (one, two):
             raise UnsupportedError
-        self.compiler.emit(op.COMPARE, COMPARISONS[operator], flavour(kind))
+        self.compiler.emit(op.COMPARE, COMPARISONS[operator], op.WIDE if self.compiler.wide else flavour(kind))
 
     def _arithmetic(self, operator: str, left: ast.Expression, right: ast.Expression) -> Kind:
         codes = {"+": op.ADD, "-": op.SUBTRACT, "*": op.MULTIPLY, "%": op.REMAINDER}
-        one, two = self._pair(left, right)
+        one, two = self._pair(left, right, computes=True)
         if {one, two} <= {Kind.INT, Kind.NULL} or {one, two} <= {Kind.FLOAT, Kind.NULL}:
             kind = two if one is Kind.NULL else one
             if operator == "/":
@@ -139,22 +164,28 @@ class Expression:
             ("-", Kind.DURATION, Kind.DURATION): Kind.DURATION,
         }
         if (operator, one, two) in times:
-            self.compiler.emit(codes[operator], op.TIMES)
+            self.compiler.emit(codes[operator], op.WIDE)
             return times[(operator, one, two)]
         raise UnsupportedError
 
     def _call(self, function: str, arguments: Sequence[ast.Expression]) -> Kind:
         compiler = self.compiler
         if function == "coalesce":
-            kinds = [self._push(argument) for argument in arguments]
+            kinds = []
+            for argument in arguments:
+                kinds.append(self._push(argument))
+                if kinds[-1] in TIMES:
+                    compiler.widen()
             if len(set(kinds) - {Kind.NULL}) > 1:
                 raise UnsupportedError
             for _ in arguments[1:]:
                 compiler.emit(op.COALESCE)
-            return next((kind for kind in kinds if kind is not Kind.NULL), Kind.NULL)
+            kind = next((kind for kind in kinds if kind is not Kind.NULL), Kind.NULL)
+            compiler.wide = kind in TIMES
+            return kind
         kind = self._push(arguments[0])
         if function == "abs" and kind in (Kind.INT, Kind.FLOAT, Kind.DURATION):
-            compiler.emit(op.ABSOLUTE, flavour(kind))
+            compiler.emit(op.ABSOLUTE, self._flavour(kind))
             return kind
         if function == "sqrt" and kind in (Kind.INT, Kind.FLOAT):
             if kind is Kind.INT:

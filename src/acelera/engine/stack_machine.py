@@ -10,6 +10,7 @@ from acelera.engine import opcodes as op
 from acelera.engine.compiled import compiled
 from acelera.engine.interning import intern_row, intern_set
 from acelera.engine.kernels import Array
+from acelera.engine.wide_times import narrowed, negative, plus, too_large, widened
 
 NO_ROOM = -2
 """What `carry_out` returns if there is no room for a set."""
@@ -71,6 +72,9 @@ def sign(flavour: int, values: Array, floats: Array, one: int, two: int, ranks: 
     if flavour == op.FLOATS:
         return 0 if floats[one] == floats[two] else (-1 if floats[one] < floats[two] else 1)
     left, right = values[one], values[two]
+    highs = len(values) // 2
+    if flavour == op.WIDE and values[highs + one] != values[highs + two]:
+        left, right = values[highs + one], values[highs + two]
     if left == right:
         return 0
     if flavour == op.STRINGS:
@@ -174,8 +178,10 @@ def fold_by_position(
 
 
 @compiled
-def finish(aggregate: int, row: Array, floats: Array, at: int, top: int, values: Array, reals: Array) -> Array:
-    """The value of an aggregate, left at the top of the stack; its tag."""
+def finish(
+    aggregate: int, row: Array, floats: Array, at: int, top: int, values: Array, reals: Array, factor: int
+) -> Array:
+    """The value of an aggregate, left at the top of the stack; its tag. Times are in a unit of so many nanoseconds."""
     function, flavour = aggregate // op.FLAVOURS, aggregate % op.FLAVOURS
     first, tag, real = at + 1, row[at], flavour == op.FLOATS
     if tag == op.NULL or tag == op.FAILED:
@@ -203,6 +209,9 @@ def finish(aggregate: int, row: Array, floats: Array, at: int, top: int, values:
         values[top] = row[first + 1]
     else:
         values[top] = row[first]
+    computed = function == op.SUM or function == op.RANGE
+    if flavour == op.TIMES and computed and magnitude(values[top]) > np.uint64(HIGHEST) // np.uint64(factor):
+        return op.FAILED  # the definition counts nanoseconds
     return op.VALUE
 
 
@@ -359,9 +368,11 @@ def carry_out(
     """Carry out instructions. 1 if all that is required holds, 0 if not, -1 if an aggregate failed and was looked at,
     NO_ROOM if there is no room for a set.
 
-    `values` and `reals` are the stack, as integers and as floats; what is left on it begins at 0.
+    `values` and `reals` are the stack, as integers and as floats; what is left on it begins at 0. The second half of
+    `values` holds the high numbers of wide times.
     """
     top = 0  # where the next value goes
+    highs = len(values) // 2
     for at in range(begin, end):
         what, a, b, c = code[at, 0], code[at, 1], code[at, 2], code[at, 3]
         if what == op.INPUT:
@@ -372,13 +383,19 @@ def carry_out(
                 new[index] = old[index]
         elif what == op.NEW:
             values[top], tags[top] = new[a + 1], new[a]
+            if b == 1:
+                values[highs + top] = new[a + 2]
             top += 1
         elif what == op.OLD:
             values[top], tags[top] = old[a + 1], old[a]
+            if b == 1:
+                values[highs + top] = old[a + 2]
             top += 1
         elif what == op.STORE:
             top -= 1
             new[a], new[a + 1] = tags[top], values[top] if tags[top] == op.VALUE else 0
+            if b == 1:
+                new[a + 2] = values[highs + top] if tags[top] == op.VALUE else 0
         elif what == op.REQUIRE:
             top -= 1
             if tags[top] == op.FAILED:
@@ -387,6 +404,8 @@ def carry_out(
                 return 0
         elif what == op.CONSTANT:
             values[top], tags[top] = constants[a], constant_tags[a]
+            if b == 1:
+                values[highs + top] = constants[a + 1]
             top += 1
         elif what == op.POSITION:
             values[top], tags[top] = position, op.VALUE
@@ -430,7 +449,7 @@ def carry_out(
             elif new[a] != op.NULL:
                 fold_value(b, new, new_floats, a, values[top], reals[top], position, ranks)
         elif what == op.FINISH:
-            tags[top] = finish(b, new, new_floats, a, top, values, reals)
+            tags[top] = finish(b, new, new_floats, a, top, values, reals, c)
             top += 1
         elif what == op.LARGEST or what == op.SMALLEST or what == op.COMMON:
             top -= 1
@@ -440,13 +459,21 @@ def carry_out(
             missing = tags[top] != op.VALUE or (b == op.FLOATS and reals[top] != reals[top])
             if new[a] == op.NULL or missing:
                 new[a], new[a + 1] = op.NULL, 0
+                if b == op.WIDE:
+                    new[a + 2] = 0
                 continue
             values[top + 1] = new[a + 1]
+            if b == op.WIDE:
+                values[highs + top + 1] = new[a + 2]
             order = sign(b, values, reals, top, top + 1, ranks) if new[a] != op.UNSET else 0
             if new[a] == op.UNSET or (what == op.LARGEST and order > 0) or (what == op.SMALLEST and order < 0):
                 new[a], new[a + 1] = op.VALUE, values[top]
+                if b == op.WIDE:
+                    new[a + 2] = values[highs + top]
             elif what == op.COMMON and order != 0:
                 new[a], new[a + 1] = op.NULL, 0
+                if b == op.WIDE:
+                    new[a + 2] = 0
         elif what == op.KNOWN:
             values[top] = 0 if new[a] == op.NULL else 1
             tags[top] = op.FAILED if new[a] == op.FAILED else op.VALUE
@@ -473,6 +500,8 @@ def carry_out(
         elif what == op.IDENTICAL:
             top -= 1
             same = tags[top - 1] == tags[top] and (tags[top] != op.VALUE or values[top - 1] == values[top])
+            if a == 1 and tags[top] == op.VALUE and values[highs + top - 1] != values[highs + top]:
+                same = False
             values[top - 1], tags[top - 1] = (1 if same else 0), op.VALUE
         elif what == op.AND or what == op.OR:
             top -= 1
@@ -501,11 +530,24 @@ def carry_out(
                 if a == op.FLOATS:
                     if what == op.NEGATE or reals[top - 1] < 0:
                         reals[top - 1] = clean(-reals[top - 1])
+                elif a == op.WIDE:
+                    if what == op.NEGATE or values[highs + top - 1] < 0:
+                        high, low = negative(values[highs + top - 1], values[top - 1])
+                        values[highs + top - 1], values[top - 1] = high, low
                 elif what == op.NEGATE or values[top - 1] < 0:
                     if values[top - 1] == LOWEST:
-                        tags[top - 1] = op.FAILED if a == op.TIMES else op.NULL
+                        tags[top - 1] = op.NULL
                     else:
                         values[top - 1] = -values[top - 1]
+        elif what == op.WIDEN:
+            place = top - 1 - b
+            if tags[place] == op.VALUE:
+                values[highs + place], values[place] = widened(values[place], a)
+        elif what == op.NARROW:
+            if tags[top - 1] == op.VALUE:
+                fits, values[top - 1] = narrowed(values[highs + top - 1], values[top - 1], a)
+                if not fits:
+                    tags[top - 1] = op.FAILED
         elif what == op.SQUARE_ROOT:
             if tags[top - 1] == op.VALUE:
                 if reals[top - 1] >= 0:
@@ -522,6 +564,7 @@ def carry_out(
             top -= 1
             if tags[top - 1] == op.NULL:
                 values[top - 1], tags[top - 1] = values[top], tags[top]
+                values[highs + top - 1] = values[highs + top]
             elif tags[top] == op.FAILED:
                 tags[top - 1] = op.FAILED
         else:
@@ -558,8 +601,17 @@ def arithmetic(what: int, flavour: int, values: Array, reals: Array, tags: Array
         else:
             reals[low] = clean(np.fmod(reals[low], reals[top]))
         return
+    if flavour == op.WIDE:
+        highs = len(values) // 2
+        high, small = values[highs + top], values[top]
+        if what == op.SUBTRACT:
+            high, small = negative(high, small)
+        high, small = plus(values[highs + low], values[low], high, small)
+        values[highs + low], values[low] = high, small
+        if too_large(high, small):
+            tags[low] = op.NULL
+        return
     one, two = values[low], values[top]
-    overflow = op.FAILED if flavour == op.TIMES else op.NULL
     if what == op.REMAINDER:
         if two == 0:
             tags[low] = op.NULL
@@ -574,13 +626,13 @@ def arithmetic(what: int, flavour: int, values: Array, reals: Array, tags: Array
         if multiplies(one, two):
             values[low] = one * two
         else:
-            tags[low] = overflow
+            tags[low] = op.NULL
     elif what == op.ADD:
         if adds_up(one, two):
             values[low] = one + two
         else:
-            tags[low] = overflow
+            tags[low] = op.NULL
     elif (two != LOWEST and adds_up(one, -two)) or (two == LOWEST and one < 0):
         values[low] = one - two
     else:
-        tags[low] = overflow
+        tags[low] = op.NULL
