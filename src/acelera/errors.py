@@ -170,6 +170,19 @@ class QueryCheckError(QueryError):
     """
 
 
+class QueryTooLargeError(QueryError):
+    """A query that makes sense, but whose automaton would be too large; found while it is compiled.
+
+    >>> import acelera as ac
+    >>> try:
+    ...     ac.query("MATCH " + " ALL ".join(f"T{n}" for n in range(30))).check({"type": str})
+    ... except ac.QueryTooLargeError as error:
+    ...     print(error.problems[0].message)
+    the query is too large to compile: its automaton would have more than 20,000 transitions, and up to 1,073,741,824
+    states
+    """
+
+
 def place(text: str, span: Span | None) -> tuple[int, int]:
     """Line and column (from 1) of the start of a piece of text."""
     offset = 0 if span is None else min(span.start, len(text))

@@ -67,6 +67,7 @@ class Query:
         self.ast = tree
         self.bag_union: BagUnion = bag_union
         self._text = text
+        self._compiled: tuple[Schema, Acea] | None = None
         self._planned: tuple[Schema, Plan] | None = None
         self._checked = check(tree, None, bag_union, text)
 
@@ -74,13 +75,14 @@ class Query:
     def automaton(self) -> Acea:
         """The automaton that the query compiles to, simplified; `q.automaton.draw()` is a picture of it.
 
-        It is compiled without a schema; `run` compiles it again for the columns of its table.
+        It is compiled without a schema. `run` compiles it again only where the columns of its table matter: where
+        PROJECT keeps some attributes of events.
         """
         return simplify(self._built)
 
     @cached_property
     def _built(self) -> Acea:
-        return compile_formula(self.ast.formula, None, self.bag_union)
+        return compile_formula(self.ast.formula, None, self.bag_union, self._text)
 
     def explain(
         self,
@@ -173,7 +175,9 @@ class Query:
         a_price: double
         hi: double
         """
-        return self._check(self._schema(schema, order_by, type_column, event_type)).result_schema
+        checked = self._check(self._schema(schema, order_by, type_column, event_type))
+        self._automaton(checked)  # which may be too large
+        return checked.result_schema
 
     def run(
         self,
@@ -383,7 +387,14 @@ class Query:
         return fingerprint_of(f"{self.bag_union} {self}")
 
     def _automaton(self, checked: Checked) -> Acea:
-        return simplify(compile_formula(self.ast.formula, checked.schema, self.bag_union))
+        """The automaton for a stream; the last one is kept, since a query often runs again."""
+        assert checked.schema is not None
+        if not any(isinstance(node, ast.Project) for node in ast.walk(self.ast.formula)):
+            return self.automaton
+        if self._compiled is None or self._compiled[0] != checked.schema:
+            built = compile_formula(self.ast.formula, checked.schema, self.bag_union, self._text)
+            self._compiled = (checked.schema, simplify(built))
+        return self._compiled[1]
 
     def _plan(self, checked: Checked) -> Plan:
         """How the automaton runs over a stream; the last plan is kept, since a query often runs again."""

@@ -66,7 +66,7 @@ def test_registers_that_are_not_needed_do_not_matter(case: Case) -> None:
     needed, events = needed_registers(automaton), events_of(case[1])
     wiped = tuple(
         replace(t, label=replace(t.label, assign=tuple(
-            (name, term) for name, term in t.label.assign if name in needed[t.target] | t.label.reads_after()
+            (name, term) for name, term in t.label.assign if name in needed[t.target] | t.label.reads_after
         )))
         for t in automaton.transitions
     )  # fmt: skip

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable, Hashable
+from itertools import product
+
 from acelera.automata.contradictions import impossible
-from acelera.automata.model import Acea, Label, Mark, Transition, by_source, reachable
+from acelera.automata.model import Acea, Label, Mark, Transition, reachable
 from acelera.automata.terms import (
     Attr,
     Identical,
@@ -36,7 +40,7 @@ def needed_registers(automaton: Acea) -> list[frozenset[str]]:
 
 def live_registers(label: Label, after: frozenset[str]) -> frozenset[str]:
     """The registers whose assignment matters, if these are needed afterwards."""
-    live = after | label.reads_after()
+    live = after | label.reads_after
     for name, term in reversed(label.assign):
         if name in live:
             live |= fresh_read(term)
@@ -57,39 +61,49 @@ def is_idle(t: Transition) -> bool:
 
 
 def is_unambiguous(automaton: Acea) -> bool:
-    """Whether no complex event has two runs, for certain: then nothing has to be removed from the output.
+    """Whether no complex event has two runs, for certain: then nothing has to be removed from the output."""
+    return not may_part(automaton, lambda first, second: first != second)
 
-    Two runs are followed at once as long as they mark the same and their predicates may hold together.
+
+MOST_PAIRS = 50_000
+"""So many pairs of transitions are looked at; what is not known then counts as possible."""
+
+
+def may_part(automaton: Acea, differ: Callable[[Transition, Transition], bool]) -> bool:
+    """Whether two runs that are accepted may mark the same, though at some event their transitions differ.
+
+    The two are followed at once, as long as they mark the same and their predicates may hold together.
     """
-    outgoing = by_source(automaton.transitions)
-    # A pair of states, and whether the two runs have already parted.
-    begin = (automaton.initial, automaton.initial, False)
-    number = {begin: 0}
-    todo, edges = [begin], []
+    moves: dict[int, dict[Hashable, list[Transition]]] = {}
+    for t in automaton.transitions:
+        moves.setdefault(t.source, {}).setdefault(_marked(t.label), []).append(t)
+    begin = (automaton.initial, automaton.initial, False)  # two states, and whether the runs have parted
+    seen, todo, looked = {begin}, [begin], 0
     while todo:
-        state = todo.pop()
-        one, two, parted = state
-        for first in outgoing.get(one, ()):
-            for second in outgoing.get(two, ()):
-                together = (*first.label.predicate, *second.label.predicate)
-                if not may_mark_the_same(first.label, second.label) or impossible(together):
+        one, two, parted = todo.pop()
+        if parted and one in automaton.finals and two in automaton.finals:
+            return True
+        for marked, some in moves.get(one, {}).items():
+            others = moves.get(two, {}).get(marked, [])
+            looked += len(some) * len(others)
+            if looked > MOST_PAIRS:
+                return True
+            for first, second in product(some, others):
+                if impossible((*first.label.predicate, *second.label.predicate)):
                     continue
-                target = (first.target, second.target, parted or first != second)
-                if target not in number:
-                    number[target] = len(number)
+                low, high = sorted((first.target, second.target))
+                target = (low, high, parted or differ(first, second))
+                if target not in seen:
+                    seen.add(target)
                     todo.append(target)
-                edges.append((number[state], number[target]))
-    ends = {n for (p, q, parted), n in number.items() if parted and p in automaton.finals and q in automaton.finals}
-    return not ends & reachable({0}, edges)
+    return False
 
 
-def may_mark_the_same(one: Label, two: Label) -> bool:
-    """Whether two labels can put equal events into all variables. Without a schema, some columns may be all columns."""
-
-    def shape(label: Label) -> list[tuple[str, list[str]]]:
-        return [(name, sorted(_shape(mark) for mark in bag)) for name, bag in label.marks]
-
-    return shape(one) == shape(two)
+def _marked(label: Label) -> Hashable:
+    """Labels that have this in common can put equal events into all variables; without a schema, some columns may be
+    all columns.
+    """
+    return tuple((name, tuple(sorted(_shape(mark) for mark in bag))) for name, bag in label.marks)
 
 
 def _shape(mark: Mark) -> str:
@@ -171,16 +185,25 @@ def is_one_event(term: Term) -> bool:
 
 def longest_run(automaton: Acea) -> int | None:
     """How many events a run can read at most; None if there is no limit."""
-    depth: dict[int, int] = {automaton.initial: 0}
-    for _ in range(automaton.states):
-        changed = False
-        for t in automaton.transitions:
-            if t.source in depth and depth[t.source] + 1 > depth.get(t.target, 0):
-                depth[t.target] = depth[t.source] + 1
-                changed = True
-        if not changed:
-            return max(depth.values())
-    return None
+    edges = {(t.source, t.target) for t in automaton.transitions}
+    reached = reachable({automaton.initial}, edges)
+    following, coming = dict[int, list[int]](), Counter[int]()
+    for source, target in edges:
+        if source in reached:
+            following.setdefault(source, []).append(target)
+            coming[target] += 1
+    depth = dict.fromkeys(reached, 0)
+    todo = [state for state in reached if not coming[state]]
+    ordered = 0
+    while todo:  # a state comes when all before it have come; those on a cycle never do
+        state = todo.pop()
+        ordered += 1
+        for target in following.get(state, ()):
+            depth[target] = max(depth[target], depth[state] + 1)
+            coming[target] -= 1
+            if not coming[target]:
+                todo.append(target)
+    return max(depth.values()) if ordered == len(reached) else None
 
 
 def state_growth(automaton: Acea, windowed: bool) -> str:

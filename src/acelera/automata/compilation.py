@@ -12,6 +12,8 @@ from itertools import permutations, product
 
 from acelera.automata.analysis import is_idle
 from acelera.automata.conditions import filtered
+from acelera.automata.contradictions import impossible
+from acelera.automata.limits import TooLargeError, refuse_more, too_large
 from acelera.automata.model import IDLE, Acea, Label, Mark, Transition, by_source, marks
 from acelera.automata.parts import FINAL, START_STATE, Part, disjunction, trimmed
 from acelera.automata.terms import (
@@ -28,15 +30,25 @@ from acelera.automata.terms import (
     Step,
     Term,
 )
+from acelera.errors import QueryTooLargeError
 from acelera.language import ast
 from acelera.language.checker import BagUnion
 from acelera.language.schema import Schema
 
 
-def compile_formula(formula: ast.Formula, schema: Schema | None = None, bag_union: BagUnion = "once") -> Acea:
-    """The automaton of a formula, as it is built, before any simplification."""
+def compile_formula(
+    formula: ast.Formula, schema: Schema | None = None, bag_union: BagUnion = "once", text: str = ""
+) -> Acea:
+    """The automaton of a formula, as it is built; one that would be too large is refused while it is built."""
     compiler = Compiler(schema, bag_union == "once")
-    part = ast.fold(formula, compiler.operator)
+
+    def operator(node: ast.Formula, made: Sequence[Part]) -> Part:
+        try:
+            return compiler.operator(node, made)
+        except TooLargeError:
+            raise QueryTooLargeError([too_large(node, formula)], text) from None
+
+    part = ast.fold(formula, operator)
     return Acea(part.states, START_STATE, frozenset({FINAL}), part.transitions, tuple(compiler.guards))
 
 
@@ -227,10 +239,13 @@ def explored(begin: State, end: State, following: Callable[[State], list[tuple[L
     while todo:
         state = todo.pop()
         for label, target in following(state):
+            if impossible(label.predicate):  # here rather than later: products of products would keep it many times
+                continue
             if target not in number:
                 number[target] = len(number)
                 todo.append(target)
             transitions.append(Transition(number[state], label, number[target]))
+            refuse_more(len(transitions))
     return trimmed(len(number), transitions)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from acelera.automata.terms import Attr, Const, Sql, Term
 from acelera.language import ast
@@ -13,19 +14,27 @@ def impossible(predicate: Sequence[Term]) -> bool:
     """Whether no event at all satisfies these terms; only what is certain is said to be so."""
     if any(isinstance(term, Const) and term.constant is not True for term in predicate):
         return True
-    about: dict[str, list[ast.Expression]] = {}
+    about: dict[str, dict[ast.Expression, None]] = {}
     for term in predicate:
-        for conjunct in conjuncts(term):
-            attributes = {leaf for _, leaf in conjunct.leaves}
-            if len(attributes) == 1 and isinstance(leaf := attributes.pop(), Attr) and is_plain(conjunct.expression):
-                about.setdefault(leaf.name, []).append(conjunct.expression)
-    return any(contradictory(tests) for tests in about.values())
+        if isinstance(term, Sql):
+            for name, test in plain_tests(term):
+                about.setdefault(name, {})[test] = None
+    return any(contradictory(tuple(tests)) for tests in about.values())
 
 
-def conjuncts(term: Term) -> list[Sql]:
+@lru_cache(maxsize=1 << 14)  # the same terms stand on many transitions
+def plain_tests(term: Sql) -> tuple[tuple[str, ast.Expression], ...]:
+    """Those of its conjuncts that look at one attribute, plainly, and that attribute."""
+    found = []
+    for conjunct in conjuncts(term):
+        attributes = {leaf for _, leaf in conjunct.leaves}
+        if len(attributes) == 1 and isinstance(leaf := attributes.pop(), Attr) and is_plain(conjunct.expression):
+            found.append((leaf.name, conjunct.expression))
+    return tuple(found)
+
+
+def conjuncts(term: Sql) -> list[Sql]:
     """`P AND Q` as the terms P and Q, each with its own leaves."""
-    if not isinstance(term, Sql):
-        return []
     found, todo = [], [term.expression]
     while todo:
         node = todo.pop()
@@ -54,11 +63,17 @@ def is_plain(expression: ast.Expression) -> bool:
     return True
 
 
-def contradictory(tests: Sequence[ast.Expression]) -> bool:
+@lru_cache(maxsize=1 << 14)
+def literal_kinds(test: ast.Expression) -> frozenset[type]:
+    """The kinds of constants in a predicate: truth values, texts, all others."""
+    literals = [node.value for node in ast.walk(test) if isinstance(node, ast.Literal)]
+    return frozenset(bool if isinstance(value, bool) else str if isinstance(value, str) else int for value in literals)
+
+
+@lru_cache(maxsize=1 << 14)
+def contradictory(tests: tuple[ast.Expression, ...]) -> bool:
     """Whether plain predicates about one attribute exclude each other: two values at once, or an empty range."""
-    literals = [node.value for test in tests for node in ast.walk(test) if isinstance(node, ast.Literal)]
-    kinds = {bool if isinstance(value, bool) else str if isinstance(value, str) else int for value in literals}
-    if len(kinds - {type(None)}) > 1:
+    if len(frozenset().union(*(literal_kinds(test) for test in tests))) > 1:
         return False  # without a schema, texts may still meet numbers; the checker will say so
     compared = [found for found in (comparison(test) for test in tests) if found is not None]
     for operator, value in compared:

@@ -84,6 +84,9 @@ class Label:
     def __hash__(self) -> int:
         return self._hash  # labels are compared often and are large
 
+    def __getstate__(self) -> dict[str, object]:
+        return {name: value for name, value in self.__dict__.items() if name != "_hash"}  # which this process made
+
     def bag(self, variable: str) -> tuple[Mark, ...]:
         """λ(X)."""
         return dict(self.marks).get(variable, ())
@@ -92,10 +95,12 @@ class Label:
         """A term over the registers as they are after the assignment, for use in a further assignment."""
         return substitute(term, lambda part: Fresh(part.name) if isinstance(part, Reg) else None)
 
+    @cached_property
     def reads_before(self) -> frozenset[str]:
         """The registers whose former value matters."""
         return frozenset().union(*(registers_read(term) for _, term in self.assign))
 
+    @cached_property
     def reads_after(self) -> frozenset[str]:
         """The registers that predicate and marks look at."""
         marked = [term for _, bag in self.marks for mark in bag for term in mark.terms()]
@@ -285,14 +290,14 @@ class Acea:
         held = self.registers_held()
         for number, transition in enumerate(self.transitions, 1):
             label = transition.label
-            missing = label.reads_before() - held[transition.source]
+            missing = label.reads_before - held[transition.source]
             if missing:
                 self._refuse(number, transition, f"reads the register `{min(missing)}`, which may not be set there")
             for index, (_, term) in enumerate(label.assign):
                 missing = fresh_read(term) - {name for name, _ in label.assign[:index]}
                 if missing:
                     self._refuse(number, transition, f"uses the register `{min(missing)}` before it is assigned")
-            missing = label.reads_after() - set(dict(label.assign))
+            missing = label.reads_after - set(dict(label.assign))
             if missing:
                 self._refuse(number, transition, f"looks at the register `{min(missing)}`, which it does not assign")
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from acelera.automata.limits import refuse_more
 from acelera.automata.model import Label, Transition, reachable
 
 START_STATE, FINAL = 0, 1
@@ -21,6 +22,9 @@ class Part:
 
     states: int
     transitions: tuple[Transition, ...]
+
+    def __post_init__(self) -> None:
+        refuse_more(len(self.transitions))
 
     def ending(self) -> list[Transition]:
         """The transitions that end a match."""
@@ -46,8 +50,12 @@ def trimmed(states: int, transitions: Sequence[Transition]) -> Part:
     backward = reachable([FINAL], [(t.target, t.source) for t in transitions])
     useful = sorted((forward & backward) - {START_STATE, FINAL})
     number = {START_STATE: START_STATE, FINAL: FINAL, **{state: index + 2 for index, state in enumerate(useful)}}
-    kept = (t for t in transitions if t.source in number and t.target in number)
-    renumbered = dict.fromkeys(Transition(number[t.source], t.label, number[t.target]) for t in kept)
+    renumbered: dict[Transition, None] = {}
+    for t in transitions:
+        source, target = number.get(t.source), number.get(t.target)
+        if source is not None and target is not None:
+            same = source == t.source and target == t.target
+            renumbered[t if same else Transition(source, t.label, target)] = None
     return Part(len(useful) + 2, tuple(renumbered) if FINAL in forward else ())
 
 

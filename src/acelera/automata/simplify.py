@@ -59,7 +59,8 @@ def forget_dead_registers(automaton: Acea) -> Acea:
 
     def alive(t: Transition) -> Label:
         read = live_registers(t.label, needed[t.target])
-        return replace(t.label, assign=tuple((name, term) for name, term in t.label.assign if name in read))
+        kept = tuple((name, term) for name, term in t.label.assign if name in read)
+        return t.label if len(kept) == len(t.label.assign) else replace(t.label, assign=kept)
 
     return replace(automaton, transitions=tuple(replace(t, label=alive(t)) for t in automaton.transitions))
 

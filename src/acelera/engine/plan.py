@@ -12,9 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from acelera.automata.analysis import is_idle, may_mark_the_same, uses_positions
-from acelera.automata.contradictions import impossible
-from acelera.automata.model import Acea, Label, Mark, Marks, Transition, by_source
+from acelera.automata.analysis import is_idle, may_part, uses_positions
+from acelera.automata.model import Acea, Label, Mark, Marks, Transition
 from acelera.automata.simplify import simplify
 from acelera.automata.terms import (
     UNSET,
@@ -235,26 +234,9 @@ def _fold_steps(label: Label, folds: tuple[Fold, ...]) -> tuple[FoldStep, ...]:
 
 
 def _tell_what_they_fold(automaton: Acea, folds: tuple[Fold, ...]) -> bool:
-    """Whether two runs that mark the same always fold the same: both are followed at once."""
-    outgoing = by_source(automaton.transitions)
+    """Whether two runs that mark the same always fold the same."""
     steps = {t: _fold_steps(t.label, folds) for t in automaton.transitions}
-    begin = (automaton.initial, automaton.initial, False)
-    seen, todo = {begin}, [begin]
-    while todo:
-        one, two, parted = todo.pop()
-        if parted and one in automaton.finals and two in automaton.finals:
-            return False
-        for first in outgoing.get(one, ()):
-            for second in outgoing.get(two, ()):
-                if not may_mark_the_same(first.label, second.label):
-                    continue
-                if impossible((*first.label.predicate, *second.label.predicate)):
-                    continue
-                target = (first.target, second.target, parted or steps[first] != steps[second])
-                if target not in seen:
-                    seen.add(target)
-                    todo.append(target)
-    return True
+    return not folds or not may_part(automaton, lambda first, second: steps[first] != steps[second])
 
 
 # --- same over everything -----------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, fields
+from functools import cached_property
 from typing import TypeVar
 
 from acelera.errors import Span
@@ -49,8 +50,15 @@ class Node:
                 return False
         return True
 
-    def __hash__(self) -> int:
+    @cached_property
+    def _hash(self) -> int:
         return hash(tuple(self._flat()))
+
+    def __hash__(self) -> int:
+        return self._hash  # trees are large, and compared often
+
+    def __getstate__(self) -> dict[str, object]:
+        return {name: value for name, value in self.__dict__.items() if name != "_hash"}  # which this process made
 
     def _flat(self) -> Iterator[object]:
         todo: list[object] = [self]

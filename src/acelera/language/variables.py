@@ -73,10 +73,16 @@ class Variable:
 
     def with_bounds(self, bounds: Bounds) -> Variable:
         """The same events, another number of them."""
-        return Variable(bounds, self.attributes, self.sources, self.complete, self.from_stream)
+        return (
+            self
+            if bounds == self.bounds
+            else Variable(bounds, self.attributes, self.sources, self.complete, self.from_stream)
+        )
 
     def joined(self, other: Variable, bounds: Bounds) -> Variable:
         """Events of both; an attribute that has no common type keeps the first one (see `clash`)."""
+        if self is EMPTY or other is EMPTY:  # as for most variables of a long sequence
+            return (other if self is EMPTY else self).with_bounds(bounds)
         attributes = dict(self.attributes)
         for name, kind in other.attributes.items():
             known = attributes.get(name, kind)
@@ -87,7 +93,7 @@ class Variable:
 
     def clash(self, other: Variable) -> tuple[str, Type, Type] | None:
         """An attribute that has types here and there that no column can hold together."""
-        for name, kind in other.attributes.items():
+        for name, kind in other.attributes.items() if self.attributes else ():
             if name in self.attributes and unify(self.attributes[name], kind) is None:
                 return name, self.attributes[name], kind
         return None
