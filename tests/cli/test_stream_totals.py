@@ -37,7 +37,7 @@ def told(*batches: Any) -> tuple[list[str], str]:
 
 
 def metrics(matches: int, late: int | None) -> dict[str, Any]:
-    return {MATCHES: SimpleNamespace(rows=matches), "acelera": SimpleNamespace(late_events=late)}
+    return {MATCHES: SimpleNamespace(rows=matches), "acelera-12345678": SimpleNamespace(late_events=late)}
 
 
 @pytest.mark.parametrize("late", [0, 2])
@@ -53,5 +53,5 @@ def test_each_batch_is_told_once_and_all_are_summed_up(late: int) -> None:
 
 
 def test_what_spark_does_not_count_is_left_out() -> None:
-    lines, summary = told(batch(0, 7, {MATCHES: SimpleNamespace(), "acelera": SimpleNamespace()}))
+    lines, summary = told(batch(0, 7, {MATCHES: SimpleNamespace(), "acelera-12345678": SimpleNamespace()}))
     assert (lines, summary) == (["batch 0: 7 events, no watermark yet"], "7 events")

@@ -64,34 +64,34 @@ def again(bucket: Bucket) -> Bucket:
 
 @dataclass
 class Spark:
-    """What Spark does with buckets: a call for each with rows, then for each whose timer is due.
+    """What Spark does with buckets: a call for each in every micro-batch.
 
     `forgets` says whether a bucket is taken out of its bytes for the next call.
     """
 
     task: Task
     columns: list[str]
+    number: int  # of buckets
     delay: int  # milliseconds
     forgets: Iterator[bool]
     highest: int = 0  # milliseconds: Spark begins with 1970
     watermark: int = 0
     late: int = 0
     buckets: dict[int, Bucket] = field(default_factory=dict)
-    timers: dict[int, int] = field(default_factory=dict)
     found: list[pa.RecordBatch] = field(default_factory=list)
 
     def read(self, rows: dict[int, pa.Table]) -> None:
         """A micro-batch: the rows of each bucket."""
         self.watermark = max(self.watermark, self.highest - self.delay)
-        now = self._now()
-        for number, table in rows.items():
+        for number in range(self.number):
             bucket = self._bucket(number)
-            middle = table.num_rows // 2  # a micro-batch may come in several pieces
-            bucket.add(table.slice(0, middle), now)
-            bucket.add(table.slice(middle), now)
-            self._advance(number, bucket)
-        for number in [number for number, due in self.timers.items() if due <= self.watermark]:
-            self._advance(number, self._bucket(number))
+            if number in rows:
+                middle = rows[number].num_rows // 2  # a micro-batch may come in several pieces
+                bucket.add(rows[number].slice(0, middle))
+                bucket.add(rows[number].slice(middle))
+            self.found += bucket.advance(self._now())
+            self.late, bucket.late = self.late + bucket.late_events, []
+            self.buckets[number] = bucket
         for table in rows.values():
             self.highest = max(self.highest, *(time // 1000 for time in micros(table)))
 
@@ -99,7 +99,6 @@ class Spark:
         """No more rows, and so late that none can wait."""
         self.highest = END_OF_TIME // 1000
         self.read({})
-        assert not self.timers
         assert all(not bucket.waiting.pieces and not bucket.waiting.listed for bucket in self.buckets.values())
 
     def _now(self) -> int:
@@ -111,36 +110,17 @@ class Spark:
             return Bucket(self.task, self.columns, Waiting(Kept(), "ts"), None)
         return again(known) if next(self.forgets) else known
 
-    def _advance(self, number: int, bucket: Bucket) -> None:
-        self.found += bucket.advance(self._now())
-        self.late, bucket.late = self.late + bucket.late_events, []
-        self.buckets[number] = bucket
-        self.timers.pop(number, None)
-        first = bucket.waiting.next_time
-        if first is not None:
-            self.timers[number] = max(first // 1000 + 1, 1)
-
 
 def micros(table: pa.Table) -> list[int]:
     return table.column("ts").cast(pa.int64()).to_pylist()
 
 
-def late_rows(batches: list[pa.Table], delay: int) -> int:
-    """How many rows come after the watermark has passed them, by Spark's definition."""
-    late = highest = watermark = 0
-    for batch in batches:
-        watermark = max(watermark, highest - delay)
-        late += sum(watermark > 0 and time < watermark * 1000 for time in micros(batch))
-        highest = max([highest, *(time // 1000 for time in micros(batch))])
-    return late
-
-
 def in_time(batches: list[pa.Table], delay: int) -> pa.Table:
-    """The rows that do not come late."""
+    """The rows that do not come late, by Spark's definition: after the watermark of the micro-batch before."""
     kept, highest, watermark = [], 0, 0
     for batch in batches:
-        watermark = max(watermark, highest - delay)
-        kept.append(batch.filter(pa.array([watermark == 0 or time >= watermark * 1000 for time in micros(batch)])))
+        late, watermark = watermark, max(watermark, highest - delay)
+        kept.append(batch.filter(pa.array([late == 0 or time > late * 1000 for time in micros(batch)])))
         highest = max([highest, *(time // 1000 for time in micros(batch))])
     return pa.concat_tables(kept)
 
@@ -191,14 +171,15 @@ def test_arrival_changes_nothing(arrival: tuple[Any, ...], buckets: int, data: s
         assume(False)
     task, columns, keys = task_of(query, kept.schema)
     forgets = iter(lambda: data.draw(st.booleans()), None)
-    spark = Spark(task, columns, delay, forgets)
+    number = buckets if keys else 1
+    spark = Spark(task, columns, number, delay, forgets)
     with pytest.MonkeyPatch.context() as patch:  # so that a few rows are many
         for name, value in zip(("SMALL", "LARGE", "MANY"), data.draw(SIZES), strict=True):
             patch.setattr(waiting, name, value)
         for batch in batches:
-            spark.read(spread(batch, keys, buckets if keys else 1, columns))
+            spark.read(spread(batch, keys, number, columns))
         spark.finish()
-    assert spark.late == late_rows(batches, delay)
+    assert spark.late == sum(batch.num_rows for batch in batches) - kept.num_rows
     assert may_be_late or not spark.late
     found = pa.Table.from_batches(spark.found, schema=expected.schema)
     assert shown(found) == shown(expected)
@@ -223,51 +204,51 @@ def rows(*timed: tuple[str, int | None]) -> pa.Table:
 
 def test_rows_wait_for_the_watermark() -> None:
     bucket = bucket_of()
-    bucket.add(rows(("B", 12), ("A", 10)), watermark=0)
-    assert not list(bucket.advance(10 * SECOND))  # a row at the watermark may still have company
+    bucket.add(rows(("B", 12), ("A", 10)))
+    assert not list(bucket.advance(10 * SECOND - 1))
     assert bucket.session is None
-    assert bucket.waiting.next_time == 10 * SECOND
-    assert not list(bucket.advance(10 * SECOND + 1))
-    assert bucket.waiting.next_time == 12 * SECOND
-    (found,) = bucket.advance(13 * SECOND)
+    assert not list(bucket.advance(12 * SECOND - 1))
+    assert bucket.session is not None
+    (found,) = bucket.advance(12 * SECOND)  # another row at the watermark would be late
     assert found.num_rows == 1
-    assert bucket.waiting.next_time is None
+    assert not bucket.waiting.listed
 
 
-def test_rows_before_the_watermark_are_late() -> None:
+def test_rows_up_to_the_watermark_before_are_late() -> None:
     bucket = bucket_of()
-    bucket.add(rows(("A", 9), ("A", 10), ("B", 11)), watermark=10 * SECOND)
-    assert [late.to_pylist() for late in bucket.late] == [rows(("A", 9)).to_pylist()]
+    assert not list(bucket.advance(10 * SECOND))
+    bucket.add(rows(("A", 9), ("A", 10), ("A", 11), ("B", 12)))
+    assert [late.to_pylist() for late in bucket.late] == [rows(("A", 9), ("A", 10)).to_pylist()]
     assert sum(batch.num_rows for batch in bucket.advance(20 * SECOND)) == 1
 
 
 def test_a_row_without_a_time_is_refused() -> None:
     bucket = bucket_of()
     with pytest.raises(ac.DataError, match=r"NULL in the order column `ts`"):
-        bucket.add(rows(("A", 10), ("B", None)), watermark=0)
+        bucket.add(rows(("A", 10), ("B", None)))
 
 
 def test_ties_that_arrive_apart_are_refused() -> None:
     bucket = bucket_of()
-    bucket.add(rows(("A", 10)), watermark=0)
-    list(bucket.advance(10 * SECOND))
-    bucket.add(rows(("B", 10)), watermark=10 * SECOND)
+    bucket.add(rows(("A", 10)))
+    list(bucket.advance(9 * SECOND))
+    bucket.add(rows(("B", 10)))
     with pytest.raises(ac.DataError, match="tie"):
         list(bucket.advance(11 * SECOND))
 
 
 def test_the_zone_of_the_session_may_change() -> None:
     bucket = bucket_of()
-    bucket.add(rows(("A", 10)), watermark=0)
+    bucket.add(rows(("A", 10)))
     bucket = again(bucket)
     elsewhere = pa.schema([("type", pa.large_string()), ("ts", pa.timestamp("us", "America/Santiago"))])
-    bucket.add(rows(("B", 12)).cast(elsewhere), watermark=0)
+    bucket.add(rows(("B", 12)).cast(elsewhere))
     assert sum(batch.num_rows for batch in bucket.advance(13 * SECOND)) == 1
 
 
 def test_state_belongs_to_its_query() -> None:
     bucket = bucket_of()
-    bucket.add(rows(("A", 10)), watermark=0)
+    bucket.add(rows(("A", 10)))
     list(bucket.advance(11 * SECOND))
     other = task_of(ac.query("MATCH A ; C WITHIN 10 SECONDS"), SCHEMA)[0]
     assert other.fingerprint != bucket.task.fingerprint
@@ -281,7 +262,7 @@ def test_state_does_not_grow_with_time() -> None:
     bucket, sizes = bucket_of(), []
     for second in range(400):
         bucket = again(bucket)
-        bucket.add(rows(("A" if second % 3 else "B", second)), watermark=(second - 5) * SECOND)
+        bucket.add(rows(("A" if second % 3 else "B", second)))
         list(bucket.advance((second - 4) * SECOND))
         snapshot = b"" if bucket.session is None else bucket.session.snapshot()
         kept = bucket.waiting.pieces
@@ -329,4 +310,6 @@ def test_many_rows_are_cut_by_time() -> None:
     assert taken is not None
     assert len(kept) == waiting.PARTS  # the first one has more
     assert taken.num_rows == sum(time < 10**8 for time in times.cast(pa.int64()).to_pylist())
-    assert rows_waiting.next_time == min(time for time in times.cast(pa.int64()).to_pylist() if time >= 10**8)
+    assert min(piece.first for piece in rows_waiting.listed) == min(
+        time for time in times.cast(pa.int64()).to_pylist() if time >= 10**8
+    )

@@ -93,9 +93,10 @@ def arrivals(draw: st.DrawFn, most_batches: int) -> Arriving:
 def test_idle_keys_come_back(text: str, arriving: Arriving, buckets: int, forgets: bool) -> None:
     query = ac.query(text)
     task, columns, keys = task_of(query, arriving.table.schema)
-    spark = Spark(task, columns, 1000 * arriving.delay, itertools.repeat(forgets))
+    number = buckets if keys else 1
+    spark = Spark(task, columns, number, 1000 * arriving.delay, itertools.repeat(forgets))
     for batch in arriving.batches():
-        spark.read(spread(batch, keys, buckets if keys else 1, columns))
+        spark.read(spread(batch, keys, number, columns))
     spark.finish()
     assert not spark.late
     expected = query.run(arriving.table, order_by="ts")

@@ -13,6 +13,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import acelera as ac
+from acelera.spark.streaming import late_events_of
 from engine.test_sessions import long_stream, shown, timed_cases
 
 pytest.importorskip("pyspark")
@@ -83,7 +84,7 @@ def shuffled(table: pa.Table, seconds: float, seed: int = 1) -> pa.Table:
 
 
 def late_events(progress: list[Any]) -> int:
-    return sum(each.observedMetrics["acelera"].late_events or 0 for each in progress)
+    return sum(map(late_events_of, progress))
 
 
 QUERIES = [
@@ -141,11 +142,13 @@ def put_with_late_rows(files: Files) -> tuple[pa.Table, pa.Table]:
     """The rows of a stream that come in time, and those of types A, B and C that do not."""
     table = zoned(long_stream(600))
     late = np.isin(np.arange(600), np.random.default_rng(2).choice(300, 40, replace=False))
-    files.put(table.filter(pa.array(~late)))
+    in_time = table.filter(pa.array(~late))
+    files.put(in_time.slice(0, 550))
+    files.put(in_time.slice(550))  # late is what the watermark of the micro-batch before has passed
     files.put(table.filter(pa.array(late)))
     files.put(last_row(table.schema))
     matter = np.isin(table.column("type").to_numpy(zero_copy_only=False), ["A", "B", "C"])
-    return table.filter(pa.array(~late)), table.filter(pa.array(late & matter))
+    return in_time, table.filter(pa.array(late & matter))
 
 
 def test_late_rows_are_counted_and_left_out(spark: Any, tmp_path: Path) -> None:

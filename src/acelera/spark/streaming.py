@@ -3,11 +3,17 @@
 Keys are spread over buckets; one call of `transformWithState` serves all keys of a bucket. What waits, in pieces, and
 the session's snapshot are the state of the bucket. Spark hands rows to a stateful processor as pandas frames, which
 cannot hold every value exactly, so rows travel to and from it as Arrow bytes.
+
+Other operators of the same stream may come before and after. In a micro-batch, Spark has a watermark up to which all is
+to be given, and that of the micro-batch before, up to which rows are late. So every bucket is visited whenever the
+watermark moves, and gives, of a micro-batch, the matches that end between the two.
 """
 
 from __future__ import annotations
 
+import itertools
 import warnings
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,8 +25,9 @@ import pyarrow.compute as pc
 from acelera.engine.kernels import FAR_PAST
 from acelera.engine.order import order_columns, sorted_indices
 from acelera.engine.plan import Plan
-from acelera.engine.session import Session, columns_read
+from acelera.engine.session import Session, columns_read, fingerprint_of
 from acelera.errors import AceleraWarning, SnapshotError, UsageError
+from acelera.language import ast
 from acelera.language.checker import Checked
 from acelera.language.schema import Schema
 from acelera.spark.batch import Batches, Task, names_of, relevant, travelling
@@ -39,6 +46,12 @@ MATCHES, LATE, LATE_ROWS = "matches", "late", "late_rows"
 MOST_BYTES = 1 << 23
 """Of one value in the state; what is larger is kept in several."""
 
+METRICS = "acelera-"
+"""How the names of observed metrics begin."""
+
+_DELAY = "spark.watermarkDelayMs"
+"""What Spark writes to a column with a watermark, and what its operators look for."""
+
 _ROCKS_DB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 _PARTITIONS = "spark.sql.shuffle.partitions"
 _PROVIDER = "spark.sql.streaming.stateStore.providerClass"
@@ -55,8 +68,38 @@ def run_streaming(
         if late_events.lower() in (name.lower() for name in columns.names):
             raise UsageError(f"late_events={late_events!r}: the result has a column of that name; choose another")
         columns = columns.append(pa.field(late_events, pa.struct(_stream_schema(task.schema))))
-    observed = found.observe("acelera", functions.coalesce(functions.sum(LATE), functions.lit(0)).alias("late_events"))
-    return observed.select(MATCHES, LATE_ROWS).mapInArrow(_unpacker(columns), spark_schema(columns))
+    late = functions.coalesce(functions.sum(LATE), functions.lit(0)).alias("late_events")
+    observed = found.observe(_metrics_name(task), late)
+    unpacked = observed.select(MATCHES, LATE_ROWS).mapInArrow(_unpacker(columns), spark_schema(columns))
+    return _with_watermark(unpacked, checked, _delay(frame, task.schema))
+
+
+def _with_watermark(matches: Any, checked: Checked, delay: int) -> Any:
+    """The matches, with the watermark of their events on the column that tells when they end, if there is one."""
+    from pyspark.sql import functions
+
+    bounds = [(each.name, each.source) for each in checked.columns if isinstance(each.source, ast.SelectBound)]
+    ends = [name for name, source in bounds if source.bound == "end_time"]
+    named = {name: functions.col(quoted(name)) for name in matches.columns}
+    for name in ends[:1]:  # Spark knows of one
+        named[name] = named[name].alias(name, metadata={_DELAY: delay})
+    return matches.select(*named.values())
+
+
+_used: defaultdict[str, Iterator[int]] = defaultdict(lambda: itertools.count(1))
+
+
+def _metrics_name(task: Task) -> str:
+    """A name that no other metrics of a stream have: by the query, and by how often it has been run before."""
+    query = fingerprint_of(repr((task.source, sorted(task.options.items()))))[:8]
+    number = next(_used[query])
+    return f"{METRICS}{query}" if number == 1 else f"{METRICS}{query}-{number}"
+
+
+def late_events_of(progress: Any) -> int:
+    """How many events came late in a micro-batch, from what Spark tells of it."""
+    metrics = progress.observedMetrics.items()
+    return sum(getattr(row, "late_events", 0) or 0 for name, row in metrics if name.startswith(METRICS))
 
 
 def _processed(frame: Any, task: Task, checked: Checked, plan: Plan, pipeline: Pipeline, with_late_events: bool) -> Any:
@@ -77,7 +120,8 @@ def _processed(frame: Any, task: Task, checked: Checked, plan: Plan, pipeline: P
     # Spark would move a filter below the watermark, which would then not see the rows that are dropped.
     wanted = relevant(pipeline, schema).alias(RELEVANT)
     moved = frame.select(bucket.alias(SPREAD), wanted, *travelling(columns, plan, pipeline, schema))
-    packed = moved.mapInArrow(_packer(names_of(columns, pipeline)), f"{BUCKET} int, {ROWS} binary")
+    packer = _packer(names_of(columns, pipeline), BUCKETS if pipeline.keys else 1)
+    packed = moved.mapInArrow(packer, f"{BUCKET} int, {ROWS} binary")
     processor = _processor(task, kept, list(schema.columns) if with_late_events else [])
     output = f"{MATCHES} binary, {LATE} bigint, {LATE_ROWS} binary"
     return packed.groupBy(BUCKET).transformWithStateInPandas(processor, output, "Append", "EventTime")
@@ -97,12 +141,16 @@ def check_watermark(frame: Any, schema: Schema, where: str = "") -> None:
             f"Spark has watermarks for times with a zone only, and `{first}`{where} has none; cast it before: "
             f'df.withColumn("{first}", col("{first}").cast("timestamp"))'
         )
-    metadata = next(each.metadata or {} for each in frame.schema.fields if each.name == first)
-    if "spark.watermarkDelayMs" not in metadata:
+    if _delay(frame, schema) is None:
         raise UsageError(
             f"there is no watermark on `{first}`{where}, so it never becomes clear that all rows up to a time have "
             f'come. Add one: df.withWatermark("{first}", "10 minutes")'
         )
+
+
+def _delay(frame: Any, schema: Schema) -> Any:
+    """How late rows may come, in milliseconds; None if there is no watermark."""
+    return next(each.metadata or {} for each in frame.schema.fields if each.name == schema.order_by[0]).get(_DELAY)
 
 
 def check_requirements(frame: Any, schema: Schema) -> None:
@@ -130,16 +178,19 @@ def check_requirements(frame: Any, schema: Schema) -> None:
 # --- rows as bytes ------------------------------------------------------------------------------------------------
 
 
-def _packer(names: list[str]) -> Callable[[Batches], Batches]:
-    """Packs the rows of each bucket as one value; the columns get their names back."""
+def _packer(names: list[str], buckets: int) -> Callable[[Batches], Batches]:
+    """Packs the rows of each bucket as one value; the columns get their names back. All buckets are told of."""
 
     def packed(batches: Batches) -> Batches:
+        yield pa.RecordBatch.from_arrays(
+            [pa.array(range(buckets), pa.int32()), pa.nulls(buckets, pa.binary())], [BUCKET, ROWS]
+        )
         for batch in batches:
             batch = batch.filter(batch.column(RELEVANT))
-            buckets = batch.column(SPREAD).to_numpy()
+            spread = batch.column(SPREAD).to_numpy()
             rows = batch.drop_columns([SPREAD, RELEVANT]).rename_columns(names)
-            numbers = np.unique(buckets)
-            pieces = [to_bytes(rows.filter(pa.array(buckets == number))) for number in numbers.tolist()]
+            numbers = np.unique(spread)
+            pieces = [to_bytes(rows.filter(pa.array(spread == number))) for number in numbers.tolist()]
             arrays = [pa.array(numbers, pa.int32()), pa.array(pieces, pa.binary())]
             yield pa.RecordBatch.from_arrays(arrays, [BUCKET, ROWS])
 
@@ -182,11 +233,11 @@ class Bucket:
     session: Session | None = None
     late: list[pa.Table] = field(default_factory=list)
 
-    def add(self, rows: pa.Table, watermark: int) -> None:
-        """More rows; those that the watermark has passed already are late."""
+    def add(self, rows: pa.Table) -> None:
+        """More rows; those that the watermark had passed before are late."""
         rows = self._conform(rows)
         order_columns(rows, self.task.schema, None)  # a row without a time has no place
-        in_time = pc.greater_equal(rows.column(self.waiting.time).cast(pa.int64()), watermark)
+        in_time = pc.greater_equal(rows.column(self.waiting.time).cast(pa.int64()), self.waiting.passed)
         late = rows.filter(pc.invert(in_time))
         if late.num_rows:
             self.late.append(late)
@@ -205,8 +256,8 @@ class Bucket:
         return rows.cast(pa.schema(list(zip(rows.column_names, kinds, strict=True))))
 
     def advance(self, watermark: int) -> Iterator[pa.RecordBatch]:
-        """Read the rows that the watermark has passed; the matches that they end, all of which must be taken."""
-        rows = self.waiting.take(watermark)
+        """Read the rows up to the watermark; the matches that they end, all of which must be taken."""
+        rows = self.waiting.take(watermark + 1)
         if rows is None or not rows.num_rows:
             return
         if self.session is None:
@@ -253,14 +304,15 @@ def _processor(task: Task, columns: list[str], late_columns: list[str]) -> Any:
             self.bucket = handle.getValueState("bucket", "task string, waiting string, pieces int")
 
         def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Any]:  # noqa: N802, N803
-            watermark, (bucket, pieces) = _micros(timerValues), self._bucket()
+            bucket, pieces = self._bucket()
             for frame in rows:
-                bucket.add(pa.concat_tables([from_bytes(bytes(packed)) for packed in frame[ROWS]]), watermark)
-            yield from self._advanced(bucket, watermark, pieces)
+                for packed in frame[ROWS].dropna():
+                    bucket.add(from_bytes(bytes(packed)))
+            yield from self._advanced(bucket, timerValues, pieces)
 
         def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Iterator[Any]:  # noqa: N802, N803
             bucket, pieces = self._bucket()
-            yield from self._advanced(bucket, _micros(timerValues), pieces)
+            yield from self._advanced(bucket, timerValues, pieces)
 
         def close(self) -> None:
             pass
@@ -279,10 +331,10 @@ def _processor(task: Task, columns: list[str], late_columns: list[str]) -> Any:
             snapshot = (lambda: b"".join(map(self.snapshot.read, range(pieces)))) if pieces else None
             return Bucket(task, columns, Waiting.of(self.rows, time, waiting), snapshot), pieces
 
-        def _advanced(self, bucket: Bucket, watermark: int, pieces: int) -> Iterator[Any]:
+        def _advanced(self, bucket: Bucket, timers: Any, pieces: int) -> Iterator[Any]:
             import pandas as pd
 
-            for batch in bucket.advance(watermark):
+            for batch in bucket.advance(_micros(timers)):
                 if batch.num_rows:
                     yield pd.DataFrame({MATCHES: [to_bytes(batch)], LATE: [0], LATE_ROWS: [None]})
             if bucket.session is not None:
@@ -290,9 +342,7 @@ def _processor(task: Task, columns: list[str], late_columns: list[str]) -> Any:
             self.bucket.update((made_by, bucket.waiting.index, pieces))
             for timer in list(self.handle.listTimers()):
                 self.handle.deleteTimer(timer)
-            first = bucket.waiting.next_time
-            if first is not None:  # Spark's watermark begins in 1970, and timers before that never expire
-                self.handle.registerTimer(max(first // 1000 + 1, 1))
+            self.handle.registerTimer(max(int(timers.getCurrentWatermarkInMs()), 0) + 1)  # as soon as it moves
             late = pa.concat_tables(bucket.late).select(late_columns) if late_columns and bucket.late else None
             packed = None if late is None else to_bytes(late)
             yield pd.DataFrame({MATCHES: [None], LATE: [bucket.late_events], LATE_ROWS: [packed]})

@@ -55,7 +55,7 @@ class Piece:
 
 @dataclass
 class Waiting:
-    """All rows of a bucket that wait; `passed` is the watermark up to which rows have been taken."""
+    """All rows of a bucket that wait; those before `passed` have been taken."""
 
     pieces: Pieces
     time: str  # the column that tells when a row happened
@@ -74,11 +74,6 @@ class Waiting:
         """What must be known of the pieces to go on."""
         pieces = [astuple(piece) for piece in self.listed]
         return json.dumps({"passed": self.passed, "written": self.written, "pieces": pieces})
-
-    @property
-    def next_time(self) -> int | None:
-        """The time of the first row that waits, in microseconds."""
-        return min((piece.first for piece in self.listed), default=None)
 
     def add(self, rows: pa.Table) -> None:
         """More rows, none of them before the last watermark."""

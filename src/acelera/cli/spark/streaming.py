@@ -20,6 +20,7 @@ from acelera.cli.spark.session import session, with_options
 from acelera.errors import UsageError
 from acelera.spark.planning import BUCKETS
 from acelera.spark.schemas import arrow_schema
+from acelera.spark.streaming import late_events_of
 
 MATCHES = "acelera_matches"
 """The name under which Spark tells how many matches a micro-batch gave."""
@@ -133,7 +134,7 @@ class _Totals:
             metrics = each.observedMetrics
             self._counted &= hasattr(metrics.get(MATCHES), "rows")  # Spark Connect may keep the numbers to itself
             if self._counted:
-                matches, late = metrics[MATCHES].rows, getattr(metrics.get("acelera"), "late_events", 0) or 0
+                matches, late = metrics[MATCHES].rows, late_events_of(each)
                 self._late += late
                 self._progress.matches += matches
                 found = f"{count(matches, 'match')}, {late:,} late, "
