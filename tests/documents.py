@@ -37,7 +37,6 @@ NOT_CODE = {
     ("CONTRIBUTING.md", "make lint"): "make targets; CI runs them",
     ("CONTRIBUTING.md", "src/acelera/"): "a picture of the folders",
     ("docs/language.md", "SELECT   item, ..."): "the shape of a query, with dots in it",
-    ("docs/spark.md", "export PYSPARK_PYTHON"): "a line for the shell",
 }
 """Why blocks without a language are not run: the page, how the block begins, the reason."""
 

@@ -19,7 +19,7 @@ from acelera.report.extension import SOME_MADE, Extension, extended, ticks
 from acelera.report.findings import Buckets, Findings, Ints, Limits, places_shown, that_fit
 from acelera.report.matching import matches_of, with_type
 from acelera.report.values import cells
-from acelera.spark.columns import quoted
+from acelera.spark.columns import quoted, ticks_of
 from acelera.spark.running import described
 from acelera.spark.schemas import spark_schema
 
@@ -247,15 +247,6 @@ class _Attributes:
 
     def __call__(self, place: int) -> Mapping[str, Any]:
         return self._found[place]
-
-
-def ticks_of(column: Any, zoned: bool) -> Any:
-    """A time in microseconds."""
-    from pyspark.sql import functions
-
-    if zoned:
-        return functions.unix_micros(column)
-    return functions.timestamp_diff("MICROSECOND", functions.lit("1970-01-01").cast("timestamp_ntz"), column)
 
 
 def _only(frame: Any) -> Any:

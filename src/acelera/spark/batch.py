@@ -19,15 +19,12 @@ from acelera.language.aggregates import Aggregate, install
 from acelera.language.checker import Checked
 from acelera.language.schema import Schema
 from acelera.language.types import Kind
-from acelera.spark.columns import quoted, to_column
+from acelera.spark.columns import quoted, ticks_of, to_column
 from acelera.spark.planning import Pipeline
 from acelera.spark.schemas import spark_schema
 
 if TYPE_CHECKING:
     from acelera.query import Query
-
-SLICE = "\0slice"
-"""A column that travels beside those of the stream: the slice that a row is read in."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +82,7 @@ def run_batch(frame: Any, task: Task, checked: Checked, plan: Plan, pipeline: Pi
         return placed.mapInArrow(_reader(task, names), result)
     if sliced is not None:
         placed = moved.repartition("slice").sortWithinPartitions("slice", *order)
-        return placed.mapInArrow(_slice_reader(task, sliced, [SLICE, *names]), result)
+        return placed.mapInArrow(_slice_reader(task, sliced, names), result)
     return moved.repartition(1).sortWithinPartitions(*order).mapInArrow(_reader(task, names), result)
 
 
@@ -131,12 +128,13 @@ def _reader(task: Task, names: list[str]) -> Callable[[Batches], Batches]:
 
 
 def _slice_reader(task: Task, slices: _Slices, names: list[str]) -> Callable[[Batches], Batches]:
-    """One slice after the other; of each, the matches that start in it."""
+    """One slice after the other; of each, the matches that start in it. The first column tells the slice of a row."""
 
     def read(batches: Batches) -> Batches:
         session, current = task.session(), None
         for batch in batches:
-            for number, part in _runs(batch.rename_columns(names)):
+            rows = batch.select(range(1, batch.num_columns)).rename_columns(names)
+            for number, part in _runs(batch.column(0), rows):
                 if number != current:
                     session, current = task.session(), number
                 yield from session.stream(part, starting_before=slices.end(number))
@@ -144,12 +142,12 @@ def _slice_reader(task: Task, slices: _Slices, names: list[str]) -> Callable[[Ba
     return read
 
 
-def _runs(batch: pa.RecordBatch) -> Iterator[tuple[int, pa.RecordBatch]]:
+def _runs(slices: Any, rows: pa.RecordBatch) -> Iterator[tuple[int, pa.RecordBatch]]:
     """The parts of a batch that belong to one slice each."""
-    runs = pc.run_end_encode(batch.column(SLICE))
+    runs = pc.run_end_encode(slices)
     begin = 0
     for number, end in zip(runs.values.to_pylist(), runs.run_ends.to_pylist(), strict=True):
-        yield number, batch.slice(begin, end - begin)
+        yield number, rows.slice(begin, end - begin)
         begin = end
 
 
@@ -233,10 +231,7 @@ def _micros(schema: Schema) -> Any:
     from pyspark.sql import functions
 
     assert schema.time is not None
-    column = functions.col(quoted(schema.order_by[0]))
-    if schema.time.zoned:
-        return functions.unix_micros(column)
-    return functions.timestamp_diff("MICROSECOND", functions.lit("1970-01-01").cast("timestamp_ntz"), column)
+    return ticks_of(functions.col(quoted(schema.order_by[0])), schema.time.zoned)
 
 
 def _parallelism(frame: Any) -> int:

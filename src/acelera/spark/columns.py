@@ -168,6 +168,22 @@ def quoted(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
+def ticks_of(column: Any, zoned: bool) -> Any:
+    """A time in microseconds.
+
+    A time without a zone is taken apart by the clock: a difference would go through the zone of the session, in which
+    some times do not exist.
+    """
+    from pyspark.sql import functions
+
+    if zoned:
+        return functions.unix_micros(column)
+    days = functions.date_diff(column.cast("date"), functions.lit("1970-01-01").cast("date")).cast("bigint")
+    minutes = (days * 24 + functions.hour(column)) * 60 + functions.minute(column)
+    seconds = functions.extract(functions.lit("SECOND"), column)  # with a fraction, as a decimal
+    return minutes * 60_000_000 + (seconds * 1_000_000).cast("bigint")
+
+
 def _sendable(text: str) -> str:
     """A text that reaches the JVM as it is."""
     if "\x00" in text or any("\ud800" <= character <= "\udfff" for character in text):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 import warnings
@@ -13,6 +14,7 @@ from typing import Any
 import pyarrow as pa
 
 from acelera.automata.model import Acea
+from acelera.engine.letters import LETTER
 from acelera.engine.plan import Plan
 from acelera.engine.session import columns_read
 from acelera.errors import AceleraWarning, SchemaError, UsageError
@@ -24,6 +26,9 @@ from acelera.spark.columns import quoted
 from acelera.spark.planning import pipeline_of
 from acelera.spark.schemas import arrow_schema, nullable, spark_schema
 from acelera.spark.streaming import check_watermark, run_streaming
+
+_DEFAULT_PYTHON = "python3"
+"""What Spark's workers run if nothing is said."""
 
 
 def described(frames: Any, schema_of: Callable[[object], Schema]) -> tuple[Any, Schema]:
@@ -78,11 +83,15 @@ def _typed(name: str, frame: Any, schema: Schema) -> Any:
     return frame.select(*columns)
 
 
-def _refuse_names_alike(frame: Any, checked: Checked, plan: Plan) -> None:
-    """Spark does not tell names apart by case, unless told to."""
+def _refuse_names(frame: Any, checked: Checked, plan: Plan, with_all_columns: bool) -> None:
+    """One name is taken, and Spark does not tell names apart by case, unless told to."""
+    assert checked.schema is not None
+    read = list(checked.schema.columns) if with_all_columns else columns_read(checked, plan)
+    if LETTER in read:
+        raise UsageError(f"a column is called {LETTER!r}, which has a meaning of its own on Spark; rename it")
     if frame.sparkSession.conf.get("spark.sql.caseSensitive", "false") == "true":
         return
-    for name in columns_read(checked, plan):
+    for name in read:
         alike = [other for other in frame.columns if other.lower() == name.lower() and other != name]
         if alike:
             raise UsageError(
@@ -99,13 +108,15 @@ def _refuse_names_alike(frame: Any, checked: Checked, plan: Plan) -> None:
             )
 
 
-def _warn_of_other_python(spark: Any) -> None:
-    """On one machine, workers that run another Python than this one most likely lack what this one has."""
+def _see_to_python(spark: Any) -> None:
+    """On one machine, workers run this Python if nobody has said which; another most likely lacks what this one has."""
     if ".connect." in type(spark).__module__:  # the workers' Python is the server's affair
         return
     context = spark.sparkContext
     if not context.master.startswith("local"):
         return
+    if "PYSPARK_PYTHON" not in os.environ and context.pythonExec == _DEFAULT_PYTHON and sys.executable:
+        context.pythonExec = sys.executable  # Spark asks for it with every function that it is given
     theirs = shutil.which(context.pythonExec)
     if theirs is not None and Path(theirs).absolute() != Path(sys.executable).absolute():
         warnings.warn(
@@ -128,8 +139,8 @@ def run(
     assert checked.schema is not None
     if late_events is not None and not frame.isStreaming:
         raise UsageError("late_events=… is for streams: in a frame that is all there no event comes late; leave it out")
-    _refuse_names_alike(frame, checked, plan)
-    _warn_of_other_python(frame.sparkSession)
+    _refuse_names(frame, checked, plan, late_events is not None)
+    _see_to_python(frame.sparkSession)
     pipeline = pipeline_of(checked, automaton, plan)
     task = Task(*source, checked.schema, "error", pipeline.in_jvm, own_aggregates())
     if frame.isStreaming:
