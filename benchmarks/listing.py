@@ -9,8 +9,9 @@ import numpy as np
 import pyarrow as pa
 
 import acelera as ac
+from acelera.demo import market
 from data import ticks
-from measuring import heading, in_turns, line, seconds
+from measuring import apart, heading, in_turns, line, peak, seconds
 
 ROWS = 200_000
 FORMULA = """MATCH SELL AS a ; BUY AS b ; SELL AS c
@@ -67,10 +68,39 @@ def projected() -> None:
     line("10,000 events, ten distinct values", taken, "seconds", note=f"{matches:,} matches")
 
 
+WHOLE = {
+    "a ; b ; c": """MATCH SELL AS a ; BUY AS b ; SELL AS c FILTER a[name = 'MSFT' AND volume > 300]
+        AND b[name = 'ORCL' AND volume > 300] AND c[name = 'AMZN' AND volume > 300] WITHIN 300 EVENTS""",
+    "a ; b+ ; c": """MATCH SELL AS a ; (BUY AS b)+ ; SELL AS c FILTER a[name = 'MSFT' AND volume > 300]
+        AND b[name = 'ORCL' AND volume > 600] AND c[name = 'AMZN' AND volume > 300] WITHIN 315 EVENTS""",
+}
+
+
+def whole_matches(name: str) -> None:
+    """Every attribute of every event of each match, against where matches start and end."""
+    table = market.ticks(1_000_000)
+    bounds, whole = ac.query(f"SELECT start, end {WHOLE[name]}"), ac.query(WHOLE[name])
+    for query in (bounds, whole):
+        query.run(table.slice(0, 1000), order_by="ts")
+    before = peak()
+    found = whole.run(table, order_by="ts").num_rows
+    grown = peak() - before
+    best = in_turns(
+        {"bounds": partial(bounds.run, table, order_by="ts"), "whole": partial(whole.run, table, order_by="ts")},
+        rounds=5,
+    )
+    heading(f"{name}: {found:,} matches in 1,000,000 events of a market, SELECT * against SELECT start, end")
+    note = f"{best['whole']:.2f} and {best['bounds']:.2f} s"
+    line("everything, as lists of structs: run", best["whole"] / best["bounds"], "times", note=note)
+    line("most memory meanwhile", grown / found, "bytes a match", at_most=400)
+
+
 def main() -> None:
     """Print the rates."""
     three_events()
     projected()
+    for name in WHOLE:
+        apart(whole_matches, name)
 
 
 if __name__ == "__main__":

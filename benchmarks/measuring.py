@@ -1,8 +1,11 @@
-"""What benchmarks share: the shortest of several runs, taken in turns, and lines that say whether a bar holds."""
+"""What benchmarks share: the shortest of several runs, taken in turns, the most memory, lines that say how bars hold."""
 
 from __future__ import annotations
 
 import gc
+import multiprocessing
+import resource
+import sys
 import time
 from collections.abc import Callable, Mapping
 
@@ -55,3 +58,16 @@ def line(
         bar = f"at least {at_least:,g}: {'holds' if value >= at_least else 'MISSED'}"
     digits = 2 if value < 100 else 0
     print(f"  {name:<46} {value:>9,.{digits}f} {unit:<26} {bar:<22} {note}".rstrip(), flush=True)
+
+
+def peak() -> int:
+    """The most bytes of this process that ever were in memory."""
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+
+
+def apart(work: Callable[..., None], *arguments: object) -> None:
+    """Run in a fresh process."""
+    process = multiprocessing.get_context("spawn").Process(target=work, args=arguments)
+    process.start()
+    process.join()

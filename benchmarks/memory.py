@@ -6,19 +6,15 @@ from __future__ import annotations
 
 import argparse
 import gc
-import multiprocessing
 import os
-import resource
-import sys
 import time
-from collections.abc import Callable
 
 import numpy as np
 import pyarrow as pa
 
 import acelera as ac
 from data import SCHEMA, texts, ticks
-from measuring import heading, line
+from measuring import apart, heading, line, peak
 
 BATCH = 100_000
 KEYS = 100_000
@@ -49,12 +45,6 @@ def resident() -> int:
             return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except OSError:
         return peak()
-
-
-def peak() -> int:
-    """The most bytes of this process that ever were in memory."""
-    unit = 1 if sys.platform == "darwin" else 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
 
 def long_stream(events: int) -> None:
@@ -149,13 +139,6 @@ def _round(names: list[str], number: int) -> pa.Table:
     prices = pa.array(random.uniform(100, 200, len(names)))
     volumes = pa.array(random.integers(1, 1000, len(names)))
     return pa.table([kinds, texts(names, random.permutation(len(names))), prices, volumes], schema=SCHEMA)
-
-
-def apart(work: Callable[..., None], *arguments: object) -> None:
-    """Run in a fresh process."""
-    process = multiprocessing.get_context("spawn").Process(target=work, args=arguments)
-    process.start()
-    process.join()
 
 
 def main() -> None:

@@ -15,6 +15,7 @@ from acelera.automata.terms import Attr, Const, Finish, Reg, Term
 from acelera.engine.arena import Listed
 from acelera.engine.folds import fold
 from acelera.engine.frames import Frame, attribute_type, column_of
+from acelera.engine.gathering import rows_held, taken
 from acelera.engine.machines import Machine
 from acelera.engine.plan import FoldStep, Plan, stored_fields
 from acelera.engine.seen import given_attribute, given_type, may_fail
@@ -59,8 +60,18 @@ class Held:
         """The row of each event."""
         page = self._page
         if page.layout is not None and self._column >= 0:
-            return page.row[self._column :: len(page.layout)]
+            return np.ascontiguousarray(page.row[self._column :: len(page.layout)])
+        if self._items.shape[1] == 1:
+            return self._rows_and_offsets[0]
         return np.asarray(page.row[self.entry])
+
+    @cached_property
+    def _rows_and_offsets(self) -> tuple[Ints, Ints]:
+        """Where no entry puts several events into the variable."""
+        page = self._page
+        rows, offsets = np.empty(len(page.row) + 1, page.row.dtype), np.empty(len(page.offsets), np.int32)
+        count = rows_held(page.action, page.row, page.offsets, self._counts, rows, offsets)
+        return rows[:count], offsets
 
     @cached_property
     def match(self) -> Ints:
@@ -82,6 +93,8 @@ class Held:
         """Where the events of each match begin, and where those of the last one end."""
         if self._column >= 0:
             return np.arange(len(self._page.listed) + 1, dtype=np.int32)
+        if self._items.shape[1] == 1:
+            return self._rows_and_offsets[1]
         upto = np.zeros(len(self._page.action) + 1, np.int32)
         np.cumsum(self._counts[self._page.action], out=upto[1:])
         return np.asarray(upto[self._page.offsets])
@@ -144,12 +157,15 @@ class _Page:
             self.action, self.row = listed.marks[entries], listed.values[entries]
             self.offsets = np.concatenate(([0], np.cumsum(of_rows)))[listed.offsets]
         self._held: dict[str, Held] = {}
+        self._alike: dict[tuple[bytes, bytes], Held] = {}
+        self._attributes: dict[tuple[Held, str, pa.DataType], Any] = {}
         self._folded: dict[int, Any] = {}
         self._columns: dict[str, Any] = {}
 
     def close(self) -> None:
         """Forget what refers back to the page, so that it is freed at once."""
-        self._held.clear()
+        for each in (self._held, self._alike, self._attributes):
+            each.clear()
 
     @cached_property
     def layout(self) -> Ints | None:
@@ -194,7 +210,7 @@ class _Page:
         fields = [kind.field(index) for index in range(kind.num_fields)]
         arrays = [self._attribute(variable, field.name, field.type) for field in fields]
         if not arrays:
-            return pa.array([{}] * len(self.held(variable).entry), kind)
+            return pa.array([{}] * len(self.held(variable).row), kind)
         return pa.StructArray.from_arrays(arrays, fields=fields)
 
     def _aggregated(self, node: ast.Aggregation, kind: pa.DataType) -> Any:
@@ -225,17 +241,21 @@ class _Page:
         items = np.zeros((max(len(bags), 1), max(most, 1)), np.int32)
         for index, bag in enumerate(bags):
             items[index, : len(bag)] = [number[mark] for mark in sorted(bag, key=_shown_first)]
-        return Held(self, counts, items)
+        alike = (counts.tobytes(), items.tobytes())
+        return self._alike.setdefault(alike, Held(self, counts, items))
 
     def _attribute(self, variable: str, name: str, kind: pa.DataType) -> Any:
-        """An attribute of all events of a variable."""
-        held, shown, kind = self.held(variable), kind, ordinary(kind)
-        return self._cast(self._values(held, name, kind), shown)
+        """An attribute of all events of a variable; made once for variables that hold the same events."""
+        held = self.held(variable)
+        found = (held, name, kind)
+        if found not in self._attributes:
+            self._attributes[found] = self._cast(self._values(held, name, ordinary(kind)), kind)
+        return self._attributes[found]
 
     def _values(self, held: Held, name: str, kind: pa.DataType) -> Any:
         sources = [self._source(mark, name) for mark in self.presenter.marks]
         used = set(sources) if len(set(sources)) <= 1 else {sources[item] for item in held.items}
-        if not len(held.entry):
+        if not len(held.row):
             return pa.nulls(0, kind)
         if used == {(COLUMN, 0)}:
             return self._cast(taken(self._shown(name), held.row), kind)
@@ -385,16 +405,6 @@ class _Page:
         for number, each in enumerate(given):
             there[number, : len(each)] = [isinstance(term, Attr) for term in each]
         return self._shown(attribute).take(pa.array(rows, mask=~there[self.action[entries], ordinal]))
-
-
-def taken(column: Any, rows: Ints) -> Any:
-    """Some rows of a column; numbers without NULLs are taken as such, which is quickest."""
-    kind = column.type
-    plain = pa.types.is_primitive(kind) and not pa.types.is_boolean(kind) and not column.null_count
-    if not plain or pa.types.is_null(kind) or kind.bit_width > 64:
-        return column.take(pa.array(rows))
-    numbers = np.frombuffer(column.buffers()[1], f"i{kind.bit_width // 8}")[column.offset : column.offset + len(column)]
-    return pa.Array.from_buffers(kind, len(rows), [None, pa.py_buffer(numbers[rows])])
 
 
 def _put_back(pieces: Sequence[Any], places: Sequence[Ints], kind: pa.DataType) -> Any:

@@ -424,13 +424,25 @@ def _is_empty_list(data: object) -> bool:
 
 
 def in_order(pages: Sequence[Page], schema: pa.Schema) -> pa.Table:
-    """One table of all pages, by where matches end and start."""
-    table = pa.Table.from_batches([page.rows for page in pages], schema=schema)
-    if not pages:
-        return table
-    first = [(page.ends[0], page.starts[0]) for page in pages[1:]]
-    last = [(page.ends[-1], page.starts[-1]) for page in pages[:-1]]
-    if all(before <= after for before, after in zip(last, first, strict=True)):  # each page is in order
-        return table
-    ends, starts = np.concatenate([page.ends for page in pages]), np.concatenate([page.starts for page in pages])
-    return table.take(pa.array(np.lexsort((starts, ends))))
+    """One table of all pages, by where matches end and start. Each page is in order; most follow one another."""
+    batches: list[pa.RecordBatch] = []
+    for group in _overlapping(pages):
+        if len(group) == 1:
+            batches.append(group[0].rows)
+            continue
+        ends, starts = np.concatenate([page.ends for page in group]), np.concatenate([page.starts for page in group])
+        together = pa.Table.from_batches([page.rows for page in group])
+        batches += together.take(pa.array(np.lexsort((starts, ends)))).to_batches()
+    return pa.Table.from_batches(batches, schema=schema)
+
+
+def _overlapping(pages: Sequence[Page]) -> list[list[Page]]:
+    """The pages in groups: all matches of a group come before those of the next one."""
+    groups: list[list[Page]] = []
+    last = (-1, -1)
+    for page in pages:
+        if not groups or last <= (page.ends[0], page.starts[0]):
+            groups.append([])
+        groups[-1].append(page)
+        last = max(last, (page.ends[-1], page.starts[-1]))
+    return groups
