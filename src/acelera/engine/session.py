@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from acelera.automata.terms import Attr, Sql, Term, subterms
 from acelera.engine import kernels
+from acelera.engine.bounds import gathered, told_of_memory
 from acelera.engine.choice import machine_of
 from acelera.engine.frames import Frame, column_of
 from acelera.engine.keys import Keys
@@ -83,6 +84,7 @@ class Session:
         self._times, self._times_from = np.empty(0, np.int64), 0
         self.events = 0
         self.matches = 0
+        self.told_of_many = False
         self.floor = int(kernels.FAR_PAST)
         self._finished = self._reading = self._broken = False
         self._starting_before: int | None = None
@@ -97,7 +99,8 @@ class Session:
         The events come in the order of `order_by`, and after those that were pushed before: as a pyarrow table or
         batch, a pandas or polars data frame, or a list of dicts.
         """
-        return in_order(list(self.pages(batch)), self.schema)
+        with told_of_memory(self):
+            return in_order(gathered(self, self.pages(batch)), self.schema)
 
     def stream(self, batch: object, starting_before: int | None = None) -> Iterator[pa.RecordBatch]:
         """Read more events; their matches in batches of bounded size, as they are found, by end.
