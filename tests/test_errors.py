@@ -53,7 +53,7 @@ def test_all_mistakes_are_listed() -> None:
 
 def test_every_error_is_an_acelera_error() -> None:
     names = [name for name in ac.__all__ if name.endswith("Error")]
-    assert len(names) == 10
+    assert len(names) == 11
     assert all(issubclass(getattr(ac, name), ac.AceleraError) for name in names)
 
 

@@ -19,6 +19,7 @@ from acelera.errors import (
     QueryTooLargeError,
     SchemaError,
     SnapshotError,
+    TooManyMatchesError,
     UsageError,
 )
 from acelera.language.aggregates import aggregate
@@ -44,6 +45,7 @@ __all__ = [
     "QueryTooLargeError",
     "SchemaError",
     "SnapshotError",
+    "TooManyMatchesError",
     "UsageError",
     "V",
     "aggregate",

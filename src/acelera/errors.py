@@ -116,6 +116,18 @@ class AggregateError(AceleraError):
     """
 
 
+class TooManyMatchesError(AceleraError):
+    """A result that does not fit into memory, or has more than 100 million rows; `limit=…` gives the first of them.
+
+    >>> import warnings
+    >>> import acelera as ac
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore")  # that there are more of them
+    ...     ac.query("SELECT start, end MATCH A+").run([{"type": "A"}] * 40, limit=3).num_rows
+    3
+    """
+
+
 class QueryError(AceleraError):
     """A mistake in a query, with the place where it was made.
 

@@ -20,6 +20,7 @@ from acelera.automata.interpreter import accepted
 from acelera.automata.model import Acea
 from acelera.automata.registers import variables_of
 from acelera.automata.simplify import simplify
+from acelera.engine.bounds import check_limit, gathered, limited, told_of_memory, warn_of_more, watched
 from acelera.errors import AceleraWarning, AggregateError, UsageError, nearest
 from acelera.explanation import explain
 from acelera.language import ast
@@ -189,6 +190,7 @@ class Query:
         ties: str = "error",
         method: str = "engine",
         late_events: str | None = None,
+        limit: int | None = None,
     ) -> pa.Table:
         """Find all matches in a table; a Spark DataFrame, or one for each event type, gives a Spark DataFrame.
 
@@ -214,6 +216,10 @@ class Query:
             For a streaming DataFrame: the name of a column that is added to the result. Events that come after the
             watermark has passed them are rows of the result with the event there, and NULL in all other columns; in
             rows of matches it is NULL.
+        limit
+            How many matches to make at most: the first by where they end, and a warning if there are more. Without it,
+            a result that does not fit into memory is a TooManyMatchesError. On Spark it is `.limit` of the result: any
+            of them, and no warning.
 
         >>> import acelera as ac
         >>> rows = [{"type": "A", "v": 1}, {"type": "B", "v": 2}, {"type": "B", "v": 3}]
@@ -222,15 +228,19 @@ class Query:
         """
         _one_of("method", method, METHODS)
         _one_of("ties", ties, TIES)
+        check_limit(limit)
         if is_spark(table):
-            return self._run_spark(table, order_by, type_column, event_type, ties, method, late_events)
+            result = self._run_spark(table, order_by, type_column, event_type, ties, method, late_events)
+            if limit is not None and result.isStreaming:
+                raise UsageError("limit=… is for tables: a stream has no end; leave it out")
+            return result if limit is None else result.limit(limit)
         if late_events is not None:
             raise UsageError("late_events=… is for streaming DataFrames: in a table no event comes late; leave it out")
         arrow = to_arrow(table)
         checked = self._check(self._schema(arrow.schema, order_by, type_column, event_type))
         assert checked.schema is not None
         if method == "engine":
-            return self._run_engine(arrow, checked, ties)
+            return self._run_engine(arrow, checked, ties, limit)
         warn_of_misspelt_types(self.ast.formula, arrow, checked.schema)
         try:
             rows = semantics.evaluate(checked, to_rows(arrow, checked.schema), ties, self._matches(checked, method))
@@ -241,7 +251,9 @@ class Query:
                 f"an aggregate function of your own gave a value of another type than that of its values: {error}. "
                 "Say its type with acelera.aggregate(…, returns=…)"
             ) from error
-        return to_table(rows, checked.result_schema)
+        if limit is not None and len(rows) > limit:
+            warn_of_more(limit, stacklevel=3)
+        return to_table(rows[:limit], checked.result_schema)
 
     def report(
         self,
@@ -331,11 +343,12 @@ class Query:
         type_column: str | None = "type",
         event_type: str | None = None,
         ties: str = "error",
+        limit: int | None = None,
     ) -> pa.RecordBatchReader:
         """Find all matches while the source is read; its rows must come in the order of `order_by`.
 
         The source is a pyarrow reader or dataset, an iterator of batches, or anything that `run` takes. Matches come in
-        batches of bounded size, by where they end.
+        batches of bounded size, by where they end; with a limit at most so many, and a warning if there are more.
 
         >>> import acelera as ac
         >>> batches = iter([[{"type": "A"}, {"type": "B"}], [{"type": "B"}]])
@@ -346,10 +359,11 @@ class Query:
         """
         if is_spark(source):
             raise UsageError("stream reads in this process; a Spark DataFrame, batch or streaming, goes to run")
+        check_limit(limit)
         schema, tables = in_batches(source)
         session = self.open(schema, order_by=order_by, type_column=type_column, event_type=event_type, ties=ties)
-        found = (batch for table in tables for batch in session.stream(table))
-        return pa.RecordBatchReader.from_batches(session.schema, found)
+        pages = watched(session, (page for table in tables for page in session.pages(table)))
+        return pa.RecordBatchReader.from_batches(session.schema, (page.rows for page in limited(pages, limit)))
 
     def resume(self, snapshot: bytes, given_tests: Sequence[int] | None = None) -> Session:
         """Go on with a stream from the snapshot of a session of the same query.
@@ -409,7 +423,7 @@ class Query:
             self._planned = (checked.schema, plan)
         return self._planned[1]
 
-    def _run_engine(self, table: pa.Table, checked: Checked, ties: str) -> pa.Table:
+    def _run_engine(self, table: pa.Table, checked: Checked, ties: str, limit: int | None) -> pa.Table:
         from acelera.engine.order import order_columns, sorted_indices
         from acelera.engine.session import in_order
 
@@ -420,7 +434,8 @@ class Query:
             indices = sorted_indices(order_columns(table, checked.schema, numbers))
             if indices is not None:
                 table, numbers = table.take(pa.array(indices)), numbers[indices]
-        result = in_order(list(session.pages(table, numbers)), session.schema)
+        with told_of_memory(session):
+            result = in_order(gathered(session, session.pages(table, numbers), limit), session.schema)
         if session.types_not_seen():
             warn_of_misspelt_types(self.ast.formula, whole, checked.schema, not result.num_rows)
         return result

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 
 import acelera as ac
-from acelera.automata import analysis, compilation, limits
+from acelera.automata import analysis, compilation, limits, parts
 from acelera.automata.compilation import compile_formula
 from acelera.automata.limits import MOST_TRANSITIONS, states_needed
 from acelera.language import ast
@@ -133,3 +133,20 @@ def test_pairs_of_states_are_not_followed_for_ever() -> None:
     )
     assert not analysis.is_unambiguous(query.automaton)
     assert query.run([{"type": "A", "v": 9}, {"type": "B", "v": 9}]).to_pylist() == [{"m_k": 9}]
+
+
+def test_a_long_or_is_put_together_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One alternative after the other would renumber the first of them again and again."""
+    renumbered = 0
+    trimmed = parts.trimmed
+
+    def counted(states: int, transitions: Any) -> Any:
+        nonlocal renumbered
+        renumbered += len(transitions)
+        return trimmed(states, transitions)
+
+    monkeypatch.setattr(parts, "trimmed", counted)
+    text = "MATCH A FILTER " + " OR ".join(f"A.v = {number}" for number in range(500))
+    built = compile_formula(ac.query(text).ast.formula)
+    assert len(built.transitions) == 500
+    assert 500 <= renumbered <= 2000

@@ -223,6 +223,32 @@ def test_the_first_matches_are_shown(run: Run) -> None:
     assert "there are more" not in run("ticks.csv", "--order-by", "ts", "--limit", "2").stderr
 
 
+def test_only_the_first_matches_are_written(run: Run) -> None:
+    few = run("ticks.csv", "--order-by", "ts", "--limit", "1", "-o", "few.parquet")
+    assert few.exit_code == 0
+    assert found("few.parquet") == PAIRS[:1]
+    assert "the first 1 match, " in few.stderr and "there are more, which --limit leaves out" in few.stderr
+    every = run("ticks.csv", "--order-by", "ts", "--limit", "2", "-o", "all.parquet")
+    assert found("all.parquet") == PAIRS and "there are more" not in every.stderr
+
+
+def test_matches_without_end_are_not_all_listed(run: Run) -> None:
+    put("many.csv", ["type,n", *(f"A,{number}" for number in range(60))])
+    few = run(
+        "many.csv",
+        "--order-by",
+        "n",
+        "--limit",
+        "3",
+        "-o",
+        "few.parquet",
+        query="-",
+        input="SELECT start, end MATCH A+",
+    )
+    assert few.exit_code == 0 and "there are more" in few.stderr
+    assert pq.read_table("few.parquet").num_rows == 3
+
+
 def test_failure_leaves_nothing_behind(run: Run) -> None:
     put("ties.csv", [*LINES, LINES[-1]])
     for name in ("x.parquet", "x.csv", "x.json", "folder"):

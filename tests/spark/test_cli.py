@@ -61,6 +61,10 @@ def test_a_run_without_output_shows_matches(acelera: Callable[..., Result]) -> N
     few = acelera(*given, "--limit", "1")
     assert few.stdout.count("2024-01-02") == 1
     assert "the first 1 match, " in few.stderr and "8 events" not in few.stderr
+    written = acelera(*given, "--limit", "1", "-o", "few.parquet")
+    assert pq.read_table("few.parquet").num_rows == 1
+    assert "the first 1 match, " in written.stderr and "there may be more" in written.stderr
+    assert "8 events, 4 matches" in acelera(*given, "--limit", "5", "-o", "all.parquet").stderr
 
 
 def test_events_are_counted_once_when_the_stream_is_cut_into_slices(acelera: Callable[..., Result]) -> None:

@@ -240,6 +240,7 @@ def test_adaptive_execution_changes_nothing(to_frame: ToFrame, conf: Any) -> Non
 def test_the_result_is_a_frame_like_any_other(to_frame: ToFrame) -> None:
     found = ac.query("SELECT a.v AS v, start_time MATCH A AS a ; B").run(to_frame(EVENTS), order_by="ts")
     assert found.count() == 5
+    assert ac.query("SELECT A.v MATCH A ; B").run(to_frame(EVENTS), order_by="ts", limit=3).count() == 3
     assert found.filter("v = 1").select("start_time").distinct().count() == 1
     assert found.join(to_frame(EVENTS), "v").count() == 3
 

@@ -27,28 +27,42 @@ Attribute = tuple[str | None, str]
 
 
 def filtered(part: Part, condition: ast.Condition, register: Register) -> Part:
-    """φ FILTER c. AND filters twice; OR is the disjunction of two filtered automata, as in the paper.
+    """φ FILTER c. AND filters twice; OR is the disjunction of filtered automata, as in the paper.
 
     A stack of automata rather than recursion, so that conditions may be as long as one likes.
     """
-    todo: list[tuple[str, ast.Condition]] = [("filter", condition)]
+    todo: list[ast.Condition | Part | int] = [condition]  # filter the last automaton; take one; join as many
     made = [part]
     while todo:
-        what, node = todo.pop()
-        if what == "or":
-            right, left = made.pop(), made.pop()
-            made.append(disjunction(left, right))
-        elif what == "again":  # the automaton below the one just made is filtered by the other side of an OR
-            made[-2], made[-1] = made[-1], made[-2]
-            todo.append(("filter", node))
-        elif isinstance(node, ast.Both):
-            todo += [("filter", node.right), ("filter", node.left)]
-        elif isinstance(node, ast.Either):
-            made.append(made[-1])
-            todo += [("or", node), ("again", node.right), ("filter", node.left)]
+        step = todo.pop()
+        if isinstance(step, Part):
+            made.append(step)
+        elif isinstance(step, int):
+            options = made[-step:]
+            del made[-step:]
+            made.append(disjunction(*options))
+        elif isinstance(step, ast.Both):
+            todo += [step.right, step.left]
+        elif isinstance(step, ast.Either):
+            alternatives, base = _alternatives(step), made.pop()
+            todo.append(len(alternatives))
+            for alternative in reversed(alternatives):
+                todo += [alternative, base]
         else:
-            made.append(atom(made.pop(), node, register))
+            made.append(atom(made.pop(), step, register))
     return made[0]
+
+
+def _alternatives(condition: ast.Condition) -> list[ast.Condition]:
+    """What `c OR d OR …` consists of, from left to right; joined one by one, the first would be copied every time."""
+    found, todo = list[ast.Condition](), [condition]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, ast.Either):
+            todo += [node.right, node.left]
+        else:
+            found.append(node)
+    return found
 
 
 def atom(part: Part, condition: ast.Condition, register: Register) -> Part:

@@ -59,6 +59,11 @@ def trimmed(states: int, transitions: Sequence[Transition]) -> Part:
     return Part(len(useful) + 2, tuple(renumbered) if FINAL in forward else ())
 
 
-def disjunction(left: Part, right: Part) -> Part:
-    """φ1 OR φ2: both automata, with the initial and the final state in common."""
-    return trimmed(left.states + right.states, [*left.transitions, *right.shifted(left.states)])
+def disjunction(*parts: Part) -> Part:
+    """φ1 OR φ2 OR …: all automata, with the initial and the final state in common."""
+    states, transitions = 0, list[Transition]()
+    for part in parts:
+        transitions += part.shifted(states) if states else part.transitions
+        states += part.states
+        refuse_more(len(transitions))
+    return trimmed(states, transitions)

@@ -27,8 +27,13 @@ class Job:
     type_column: str
     event_type: str | None
     output: Output | None = None
-    limit: int = 20
+    limit: int | None = None
     ties: str = "error"
+
+    @property
+    def shown(self) -> int:
+        """How many matches are shown, if they are not written."""
+        return self.limit or 20
 
     @property
     def options(self) -> dict[str, Any]:
@@ -44,13 +49,14 @@ class Job:
 class Outcome:
     """How many events were read and matches found, as far as that is known; rows to show, if they are not written.
 
-    If matches were not `counted` to the end, there are more of them.
+    If matches were not `counted` to the end, there are more of them. `more`: a limit left some out; None if that is not
+    known.
     """
 
     events: int | None
     matches: int
     rows: Sequence[Mapping[str, Any]] | None = None
-    more: bool = False
+    more: bool | None = False
     counted: bool = True
 
     def summary(self, seconds: float) -> str:
@@ -59,8 +65,10 @@ class Outcome:
         >>> Outcome(12000, 34).summary(5.21)
         '12,000 events, 34 matches, 5.2 s'
         """
-        if self.more:
+        if self.more is None or self.more:
             told = f"the first {count(self.matches, 'match')}, {seconds:.1f} s"
+            if self.rows is None:
+                return f"{told}; there {'are' if self.more else 'may be'} more, which --limit leaves out"
             return f"{told}; there are more: --limit shows more of them, -o writes all"
         told = f"{'' if self.counted else 'more than '}{count(self.matches, 'match')}, {seconds:.1f} s"
         return told if self.events is None else f"{count(self.events, 'event')}, {told}"

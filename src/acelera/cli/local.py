@@ -39,15 +39,17 @@ def run_here(job: Job, progress: Progress) -> Outcome:
     reading = _Reading(sources, stream, progress)
     shown: list[pa.RecordBatch] = []
     types: set[str | None] = set()
+    limit = job.shown if job.output is None else job.limit
     with ExitStack() as stack:
         write = shown.append if job.output is None else stack.enter_context(writer(job.output, session.schema))
         for rows, numbers in reading.batches():
             before = session.matches
             for page in session.pages(rows, numbers):
-                write(page.rows)
-                if job.output is None and session.matches > job.limit:
-                    rows_shown = pa.Table.from_batches(shown).slice(0, job.limit).to_pylist()
-                    return Outcome(None, job.limit, rows_shown, more=True)
+                room = None if limit is None else max(0, limit - session.matches + page.rows.num_rows)
+                write(page.rows.slice(0, room))
+                if limit is not None and session.matches > limit:
+                    first = None if job.output is not None else pa.Table.from_batches(shown).to_pylist()
+                    return Outcome(None, limit, first, more=True)
             if stream.type_column is not None:
                 types.update(rows.column(stream.type_column).unique().to_pylist())
             progress.advance(rows.num_rows, session.matches - before)

@@ -31,7 +31,7 @@ _DELAY = r"\d+ (millisecond|second|minute|hour|day|week)s?"
 @FORMAT
 @click.option("-o", "--output", metavar="OUT", help="Where matches go: name.parquet, .csv, .json, or a folder.")
 @click.option("--overwrite", is_flag=True, help="Replace OUT if it is there.")
-@click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="How many matches to show.")
+@click.option("--limit", type=click.IntRange(1), help="How many matches to find at most.  [default: 20 without -o]")
 @click.option("--in-process", is_flag=True, help="Without Spark: read the files in this process.")
 @WHAT_TIES
 @click.option("--explain", "explaining", is_flag=True, help="Say how the query would run, and do not run it.")
@@ -46,7 +46,8 @@ def run(context: click.Context, /, **given: Any) -> None:
     """Find the matches of the query in the file QUERY (- for standard input) in all INPUTs.
 
     An INPUT is a file or a folder of parquet, CSV (with a header) or JSON lines; several are one stream. NAME=path
-    says that all rows of a path are events of the type NAME. Matches are written to OUT, or the first of them shown.
+    says that all rows of a path are events of the type NAME. Matches are written to OUT, or the first of them shown;
+    with --limit only so many are found, the first by where they end, and it says whether there are more.
     OUT appears when all is done, and not at all if something fails.
 
     It runs on Spark: the one that SPARK_REMOTE, spark-submit or MASTER name, or else one on this machine, which writes
@@ -97,7 +98,7 @@ def _check_options(given: dict[str, Any]) -> None:
         raise click.UsageError(f"{streaming[0]} is for --stream")
     if not given["stream"]:
         return
-    for name in ("in_process", "overwrite", "explaining"):
+    for name in ("in_process", "overwrite", "explaining", "limit"):
         if given[name]:
             raise click.UsageError(f"--{name.replace('_', '-').replace('explaining', 'explain')} is not for --stream")
     if not given["checkpoint"]:

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from acelera.automata.terms import Attr, Sql, Term, subterms
 from acelera.engine import kernels
+from acelera.engine.bounds import gathered, told_of_memory
 from acelera.engine.choice import machine_of
 from acelera.engine.frames import Frame, column_of
 from acelera.engine.growing import grown, wasteful
@@ -92,6 +93,7 @@ class Session:
         self._times, self._times_from = np.empty(0, np.int64), 0
         self.events = 0
         self.matches = 0
+        self.told_of_many = False
         self.floor = int(kernels.FAR_PAST)
         self._finished = self._reading = self._changing = self._broken = False
         self._starting_before: int | None = None
@@ -108,7 +110,8 @@ class Session:
         """
         before = self.events
         try:
-            return in_order(list(self.pages(batch)), self.schema)
+            with told_of_memory(self):
+                return in_order(gathered(self, self.pages(batch)), self.schema)
         except BaseException:
             self._broken = self._broken or self.events > before  # matches were found that nobody was given
             raise

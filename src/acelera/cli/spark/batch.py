@@ -67,18 +67,22 @@ def _run(job: Job, target: str, spark: Any, progress: Progress) -> Outcome:
     progress.begin("running")
     result = job.query.run(frames.get(None, frames), **job.options)
     if job.output is None:
-        rows = result.limit(job.limit + 1).toArrow().to_pylist()
-        if len(rows) > job.limit:
-            return Outcome(None, job.limit, rows[: job.limit], more=True)
+        rows = result.limit(job.shown + 1).toArrow().to_pylist()
+        if len(rows) > job.shown:
+            return Outcome(None, job.shown, rows[: job.shown], more=True)
         return Outcome(sum(_rows(*each) for each in observed), len(rows), rows)
     refuse_unfit(job.output, arrow_schema(result))
     for each in result.schema.fields:
         if each.dataType.simpleString() == "void":  # which no file can hold
             result = result.withColumn(each.name, functions.col(quoted(each.name)).cast("string"))
     matches = Observation()
+    result = result if job.limit is None else result.limit(job.limit)
     writer = result.observe(matches, one).write.mode("overwrite" if job.output.overwrite else "error")
     writer.format(job.output.format).options(**WRITING).save(target)
-    return Outcome(sum(_rows(*each) for each in observed), _rows(matches, result))
+    found = _rows(matches, result)
+    if found == job.limit:
+        return Outcome(None, found, more=None)
+    return Outcome(sum(_rows(*each) for each in observed), found)
 
 
 def _rows(observation: Any, frame: Any) -> int:

@@ -1,0 +1,148 @@
+"""Too many matches: a limit, a warning, and an error before memory runs out."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import acelera as ac
+from acelera.engine import bounds
+from acelera.engine.arena import LISTED_MATCHES
+
+FORTY = [{"type": "A", "v": number} for number in range(40)]
+"""With A+ they have 2^40 matches."""
+EVERY_CHOICE = ac.query("SELECT start, end MATCH A+")
+
+
+@pytest.fixture(autouse=True)
+def _one_page_is_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bounds, "MANY_MATCHES", LISTED_MATCHES // 2)
+
+
+def told(caught: list[warnings.WarningMessage]) -> list[str]:
+    assert all(each.category is ac.AceleraWarning for each in caught)
+    return [str(each.message) for each in caught]
+
+
+def test_a_limit_ends_the_listing() -> None:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        result = EVERY_CHOICE.run(FORTY, limit=5)
+    assert told(caught) == ["there are more matches than limit=5; these are the first of them, by where they end"]
+    assert caught[0].filename == __file__
+    assert result.to_pylist() == [
+        {"start": 1, "end": 1},
+        {"start": 1, "end": 2},
+        {"start": 2, "end": 2},
+        {"start": 1, "end": 3},
+        {"start": 1, "end": 3},
+    ]
+
+
+@pytest.mark.parametrize("method", ["engine", "automaton", "semantics"])
+def test_a_limit_that_is_not_reached_says_nothing(method: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert EVERY_CHOICE.run(FORTY[:3], limit=7, method=method).num_rows == 7
+    with pytest.warns(ac.AceleraWarning, match="more matches than limit=6"):
+        assert EVERY_CHOICE.run(FORTY[:3], limit=6, method=method).num_rows == 6
+
+
+@pytest.mark.property
+@pytest.mark.filterwarnings("ignore::acelera.AceleraWarning")
+@given(st.text("AB", max_size=9), st.integers(1, 60))
+def test_they_are_the_first_by_where_they_end(letters: str, limit: int) -> None:
+    rows = [{"type": letter} for letter in letters]
+    query = ac.query("SELECT start, end MATCH A+ ; B")
+    if not rows:
+        return
+    every, first = query.run(rows), query.run(rows, limit=limit)
+    assert first.num_rows == min(limit, every.num_rows)
+    assert first.column("end").to_pylist() == every.column("end").to_pylist()[:limit]
+    streamed = query.stream(iter([rows[:4], rows[4:]]), limit=limit) if rows[4:] else query.stream(rows, limit=limit)
+    assert streamed.read_all().column("end") == first.column("end")
+
+
+def test_a_stream_is_not_read_on() -> None:
+    read = []
+
+    def source() -> Iterator[Any]:
+        for number in range(100):
+            read.append(number)
+            yield FORTY[:1]
+
+    with pytest.warns(ac.AceleraWarning, match="more matches than limit=2"):
+        assert EVERY_CHOICE.stream(source(), limit=2).read_all().num_rows == 2
+    assert len(read) < 5
+
+
+@pytest.mark.parametrize("limit", [0, -1, 1.5, "3", True])
+def test_a_limit_is_a_number(limit: Any) -> None:
+    for use in (EVERY_CHOICE.run, EVERY_CHOICE.stream):
+        with pytest.raises(ac.UsageError, match="is not a number of matches"):
+            use(FORTY, limit=limit)
+
+
+# --- without a limit ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.filterwarnings("ignore::acelera.AceleraWarning")
+def test_too_many_to_put_into_a_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bounds, "MOST_MATCHES", 3 * LISTED_MATCHES)
+    with pytest.raises(ac.TooManyMatchesError) as caught:
+        EVERY_CHOICE.run(FORTY)
+    message = str(caught.value)
+    assert "over 40 events, and no more than 393,216 are put into one table" in message
+    assert all(remedy in message for remedy in ("limit=", "WITHIN", "q.stream", ":+"))
+    with pytest.raises(ac.TooManyMatchesError):
+        EVERY_CHOICE.open({"type": str}).push([{"type": "A"}] * 40)
+    assert EVERY_CHOICE.run(FORTY, limit=4 * LISTED_MATCHES).num_rows == 4 * LISTED_MATCHES
+
+
+@pytest.mark.filterwarnings("ignore::acelera.AceleraWarning")
+@pytest.mark.parametrize("limit", [None, 10**9])
+def test_a_result_larger_than_memory(limit: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bounds, "memory", lambda: 64 << 20)
+    with pytest.raises(ac.TooManyMatchesError, match="the result would be larger than 32 MiB, half of memory"):
+        ac.query("MATCH A+").run(FORTY, limit=limit)
+
+
+@pytest.mark.filterwarnings("ignore::acelera.AceleraWarning")
+def test_memory_that_runs_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: Any) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr("acelera.engine.results.Presenter.present", full)
+    with pytest.raises(ac.TooManyMatchesError, match=r"over 40 events, and memory has run out\. limit="):
+        EVERY_CHOICE.run(FORTY)
+
+
+def test_memory_is_known() -> None:
+    assert 1 << 26 < bounds.memory() <= 1 << 63
+
+
+def test_far_more_matches_than_events_are_told_once() -> None:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        session = EVERY_CHOICE.open({"type": str, "v": int})
+        for row in FORTY[:19]:
+            session.push([row])
+    assert session.matches == 2**19 - 1
+    (message,) = told(caught)
+    assert " matches so far, over 17 events; limit=" in message
+    with pytest.warns(ac.AceleraWarning, match="matches so far, over 19 events"):
+        EVERY_CHOICE.run(FORTY[:19])
+    with pytest.warns(ac.AceleraWarning, match="matches so far, over 19 events"):
+        EVERY_CHOICE.stream(FORTY[:19]).read_all()
+
+
+def test_many_matches_of_many_events_are_not() -> None:
+    rows = [{"type": "AB"[number % 2]} for number in range(4 * LISTED_MATCHES)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert ac.query("SELECT start MATCH A : B").run(rows).num_rows == 2 * LISTED_MATCHES
