@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from acelera.engine import kernels
+from acelera.engine import validation as check
 
 Ints = npt.NDArray[Any]
 
@@ -83,8 +84,19 @@ class Slots:
 
     def load(self, sections: Mapping[str, Any]) -> None:
         """The slots of a snapshot."""
-        self.state, self.node = sections["slot_state"], sections["slot_node"]
-        self.count, self.floor = sections["slot_count"], sections["slot_floor"]
+        state, node = check.table(sections, "slot_state", np.int32), check.table(sections, "slot_node", np.int32)
+        count, floor = check.array(sections, "slot_count", np.int32), check.array(sections, "slot_floor", np.int64)
+        check.same_length(slot_state=state, slot_node=node, slot_count=count, slot_floor=floor)
+        check.same_length(slot_state=state.T, slot_node=node.T)
+        check.at_least("slot_count", count, 1)
+        check.in_range("slot_count", count, 0, state.shape[1] + 1)
+        self.state, self.node, self.count, self.floor = state, node, count, floor
+
+    def check(self, states: int, nodes: int) -> None:
+        """Whether slots refer to so many states and nodes."""
+        held = np.arange(self.node.shape[1]) < self.count[:, None]
+        check.in_range("slot_state", self.state[held], 0, states)
+        check.in_range("slot_node", self.node[held], 0, nodes)
 
     def busy(self, keys: int) -> Ints:
         """The keys, of so many, that hold something."""
@@ -239,12 +251,31 @@ class Arena:
 
     def load(self, sections: Mapping[str, Any]) -> None:
         """The nodes of a snapshot."""
-        size = len(sections["mark"])
+        names = ("mark", "one", "two", "newest")
+        arrays = [check.array(sections, name, np.int64 if name == "newest" else np.int32) for name in names]
+        check.same_length(**dict(zip(names, arrays, strict=True)))
+        size = len(arrays[0])
         while len(self.mark) < 2 * size:
             self.enlarge()
         for name, each in zip(("mark", "one", "two", "newest"), self.nodes, strict=True):
             each[:size] = sections[name]
         self.counters[kernels.NODE_COUNT] = size
+
+    def check(self, actions: int, stored: int) -> None:
+        """Whether nodes refer to nodes before them, to so many actions and to so many stored values."""
+        mark, one, two, newest = (each[: self.size] for each in self.nodes)
+        check.in_range("mark", mark, kernels.BOTTOM, 2 * actions)
+        union, bottom, storing = mark == kernels.UNION, mark == kernels.BOTTOM, mark >= actions
+        below = np.arange(self.size)
+        check.in_range("one", one[~bottom], 0, below[~bottom])
+        check.in_range("two", two[union], 0, below[union])
+        check.in_range("two", two[storing], 0, stored)
+        check.in_range("two", two[~union & ~storing], 0, 2**31)
+        over = ~bottom
+        check.holds("newest", bool((newest[over] == newest[one[over]]).all()), "is not that of the nodes below")
+        check.holds(
+            "newest", bool((newest[union] >= newest[two[union]]).all()), "is older than that of the nodes below"
+        )
 
     def enlarge(self) -> None:
         """Room for twice as many nodes."""

@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from acelera.engine import interning
+from acelera.engine import validation as check
 from acelera.engine.arena import grown
 from acelera.engine.stack_machine import SET_COUNTS
 
@@ -101,6 +102,14 @@ class Tables:
     def load(self, sections: Mapping[str, Any]) -> None:
         """The rows of a snapshot."""
         names = ("configurations", "set_at", "members", "stored")
+        rows = check.array(sections, "configurations", np.int64, self.configurations.shape[1])
+        members = check.array(sections, "members", np.int64)
+        check.array(sections, "stored", np.int64, self.stored.shape[1])
+        check.offsets("set_at", check.array(sections, "set_at", np.int64), len(members))
+        check.in_range("members", members, 0, len(rows))
+        begins = len(sections["set_at"]) > 1 and sections["set_at"][1] == 1
+        first = bool(begins and (rows[members[0]] == self.configurations[0]).all())
+        check.holds("members", first, "does not begin with where matches begin")
         self.counts[:] = [len(sections[name]) - (name == "set_at") for name in names]
         while self.crowded:
             self.enlarge()
@@ -178,6 +187,10 @@ class ValueSets:
     def load(self, sections: Mapping[str, Any]) -> None:
         """Those of a snapshot."""
         names = ("tuples", "sets", "items")
+        tuples = check.array(sections, "tuples", np.int64, self.tuples.shape[1])
+        items = check.array(sections, "items", np.int64)
+        check.offsets("sets", check.array(sections, "sets", np.int64), len(items))
+        check.in_range("items", items, 0, len(tuples))
         self.sizes[:] = [len(sections[name]) - (name == "sets") for name in names]
         while self.crowded:
             self.enlarge()

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from acelera.engine import validation as check
 from acelera.engine.frames import Frame
 from acelera.language.aggregates import canonical
 from acelera.language.events import Value
@@ -82,7 +83,9 @@ class Keys:
 
     def restore(self, values: Sequence[tuple[Value, ...]]) -> None:
         """The keys that were there before, in the same order."""
+        check.different("keys", values)
         for key in values:
+            check.holds("keys", len(key) == len(self.columns), "has another number of columns")
             number = -1
             for index, value in enumerate(key):
                 code = self._values[index].setdefault(value, len(self._values[index]))

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from acelera.automata.terms import Attr, Sql, Term, subterms
 from acelera.engine import kernels
+from acelera.engine import validation as check
 from acelera.engine.choice import machine_of
 from acelera.engine.frames import Frame, column_of
 from acelera.engine.keys import Keys
@@ -158,15 +159,24 @@ class Session:
                 "compiles this query otherwise; read the stream again from its beginning"
             )
         self.events, self.matches, self.floor = state["events"], state["matches"], state["floor"]
+        self._times_from = state["times_from"]
+        check.whole("state", self.events, self.matches, self.floor, self._times_from)
         self.order.load(state["order"])
         self.partitions.restore([decode(key) for key in state["partitions"]])
         if self.keys is not self.partitions:
             self.keys.restore([decode(key) for key in state["keys"]])
-        self.counts = sections["counts"]
-        self._times, self._times_from = sections["times"], state["times_from"]
-        self.store.put(sections["rows"], sections["positions"], sections["places"], sections["ticks"])
+        self.counts, self._times = check.array(sections, "counts", np.int64), check.array(sections, "times", np.int64)
+        check.at_least("counts", self.counts, len(self.partitions))
+        check.in_range("counts", self.counts, 0, self.events + 1)
+        check.ascending("times", self._times)
+        self.store.load(sections)
+        check.in_range("places", self.store.places, 0, self.events)
         prefix = "machine."
         self.machine.load({k.removeprefix(prefix): part for k, part in sections.items() if k.startswith(prefix)})
+        arena = self.machine.arena
+        actions = len(self.machine.actions)
+        rows = arena.two[arena.marked_with(np.arange(2 * actions + 1) < actions)]
+        check.in_range("two", rows, 0, self.store.rows)
 
     def types_not_seen(self) -> bool:
         """Whether the query asks for the type of an event in a way that no event has satisfied."""
@@ -361,6 +371,8 @@ def stream_of(sections: Mapping[str, Any]) -> tuple[Schema, str]:
     """The schema of the stream that a snapshot was made of, and what to do with ties."""
     columns = {field.name: from_arrow(field.type) for field in sections["columns"].schema}
     told = sections["state"]["stream"]
+    named = [*told["order_by"], *([] if told["type_column"] is None else [told["type_column"]])]
+    check.holds("columns", set(named) <= set(columns), "lacks what tells an event's type or place")
     types = told["event_types"]
     event_types = None if types is None else {name: tuple(listed) for name, listed in types.items()}
     return Schema(columns, event_types, told["type_column"], tuple(told["order_by"])), told["ties"]
