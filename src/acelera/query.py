@@ -379,11 +379,13 @@ class Query:
         """
         from acelera.engine.session import stream_of
         from acelera.engine.snapshots import unpack
+        from acelera.engine.validation import fitting
 
         sections = unpack(snapshot, self._fingerprint())
-        schema, ties = stream_of(sections)
-        session = self._session(self._check(schema), ties, given_tests or (), numbered=given_tests is None)
-        session.restore(sections)
+        with fitting():
+            schema, ties = stream_of(sections)
+            session = self._session(self._check(schema), ties, given_tests or (), numbered=given_tests is None)
+            session.restore(sections)
         return session
 
     def session(self, schema: Schema, ties: str, given_tests: Sequence[int] = ()) -> Session:

@@ -10,8 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from acelera.engine import kernels
+from acelera.engine import validation as check
 from acelera.engine.growing import grown
-from acelera.engine.nodes import BOTTOM, NO_NODES, join
+from acelera.engine.nodes import BOTTOM, CHAIN, NO_NODES, UNION, join
 from acelera.engine.slots import Slots
 
 Ints = npt.NDArray[Any]
@@ -199,12 +200,32 @@ class Arena:
 
     def load(self, sections: Mapping[str, Any]) -> None:
         """The nodes of a snapshot."""
-        size = len(sections["mark"])
+        names = ("mark", "one", "two", "newest")
+        arrays = [check.array(sections, name, np.int64 if name == "newest" else np.int32) for name in names]
+        check.same_length(**dict(zip(names, arrays, strict=True)))
+        size = len(arrays[0])
         while len(self.mark) < 2 * size:
             self.enlarge()
         for name, each in zip(("mark", "one", "two", "newest"), self.nodes, strict=True):
             each[:size] = sections[name]
         self.counters[kernels.NODE_COUNT] = size
+
+    def check(self, actions: int, stored: int) -> None:
+        """Whether nodes refer to nodes before them, to so many actions and to so many stored values."""
+        mark, one, two, newest = (each[: self.size] for each in self.nodes)
+        check.in_range("mark", mark, CHAIN, 2 * actions)
+        union, bottom, storing = (mark == UNION) | (mark == CHAIN), mark == BOTTOM, mark >= actions
+        below = np.arange(self.size)
+        check.in_range("one", one[~bottom], 0, below[~bottom])
+        check.in_range("two", two[union], 0, below[union])
+        check.holds("two", bool(union[two[mark == CHAIN]].all()), "goes on with something that is no list")
+        check.in_range("two", two[storing], 0, stored)
+        check.in_range("two", two[~union & ~storing], 0, 2**31)
+        over = ~bottom
+        check.holds("newest", bool((newest[over] == newest[one[over]]).all()), "is not that of the nodes below")
+        check.holds(
+            "newest", bool((newest[union] >= newest[two[union]]).all()), "is older than that of the nodes below"
+        )
 
     def enlarge(self) -> None:
         """Room for twice as many nodes."""

@@ -7,7 +7,7 @@ one by one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from acelera.automata.terms import Environment, Term, holds
 from acelera.engine import kernels
+from acelera.engine import validation as check
 from acelera.engine.arena import Arena
 from acelera.engine.letters import Alphabet
 from acelera.engine.machines import Events, Waiting
@@ -267,10 +268,19 @@ class ValueMachine:
             runs = _Runs(self._guards)
             runs.nodes = {decode(configurations): node for configurations, node in nodes}
             runs.floor = floor
-            for guard, starts, latest in zip(runs.guards, guards, newest, strict=True):
+            check.whole("runs", floor, *runs.nodes.values(), *newest)
+            check.in_range("runs", np.array(list(runs.nodes.values()), np.int64), 0, self.arena.size)
+            _check_configurations(self.plan, (each for several in runs.nodes for each in several))
+            for guard, plan, starts, latest in zip(runs.guards, self.plan.guards, guards, newest, strict=True):
                 guard.starts = {decode(at): (start[0], start[1]) for at, start in starts}
                 guard.newest = latest
+                check.whole("runs", *(number for start in guard.starts.values() for number in start))
+                _check_configurations(plan, guard.starts)
             self.runs.append(runs)
+        self.arena.check(len(self.actions), len(self.stored))
+        check.holds(
+            "stored", all(isinstance(values, tuple) for values in self.stored), "has something that is no tuple"
+        )
 
     def waiting(self, key: int) -> list[Waiting]:
         """The partial matches of a key."""
@@ -279,6 +289,17 @@ class ValueMachine:
             Waiting(node, tuple((state, dict(registers)) for state, registers in sorted(configurations, key=repr)))
             for configurations, node in runs.items()
         ]
+
+
+def _check_configurations(plan: Plan, configurations: Iterable[Any]) -> None:
+    """Whether these are states with registers."""
+    assigned: list[set[str]] = [set() for _ in range(plan.states)]
+    for edge in plan.edges:
+        assigned[edge.target] |= {name for name, _ in edge.assign}
+    for state, registers in configurations:
+        check.whole("runs", state)
+        check.in_range("runs", np.array([state]), 0, plan.states)
+        check.holds("runs", {name for name, _ in registers} <= assigned[state], "has a register that is not there")
 
 
 def _terms(fields: Sequence[tuple[Any, str]]) -> tuple[Term, ...]:

@@ -6,7 +6,7 @@ many makes no Python objects.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from acelera.engine import interning
+from acelera.engine import validation as check
 from acelera.engine.growing import grown
 
 Ints = npt.NDArray[Any]
@@ -46,13 +47,17 @@ class ByteRows:
     def _make_room(self, size: int, rows: int) -> None:
         """For as many bytes and rows, in powers of two so that the room grows with what is there."""
         held = int(self._at[len(self)])
-        self._data = grown(self._data, _power(held + size, len(self._data)))
-        self._at = grown(self._at, _power(len(self) + rows, len(self._at) - 1) + 1)
-        self._build()
+        self._hold(
+            grown(self._data, _power(held + size, len(self._data))),
+            grown(self._at, _power(len(self) + rows, len(self._at) - 1) + 1),
+            len(self),
+        )
 
-    def _build(self) -> None:
-        self._table = np.full(2 * (len(self._at) - 1), -1, np.int32)
-        interning.intern_bytes_again(self._data, self._at, len(self), self._table)
+    def _hold(self, data: Ints, at: Ints, count: int) -> None:
+        """So many rows in these arrays, at once: whoever is interrupted leaves what was there."""
+        table = np.full(2 * (len(at) - 1), -1, np.int32)
+        interning.intern_bytes_again(data, at, count, table)
+        self._data, self._at, self._table, self._count = data, at, table, np.full(1, count, np.int64)
 
     def keep(self, numbers: Ints) -> None:
         """Forget all other rows; these are numbered anew, in order."""
@@ -61,15 +66,28 @@ class ByteRows:
     def hold(self, rows: Rows) -> None:
         """These rows and no others; they are known to differ."""
         data, at = rows
-        self._data, self._at = grown(data, _power(len(data), 1 << 8)), grown(at, _power(len(at) - 1, 1 << 5) + 1)
-        self._count[0] = len(at) - 1
-        self._build()
+        self._hold(grown(data, _power(len(data), 1 << 8)), grown(at, _power(len(at) - 1, 1 << 5) + 1), len(at) - 1)
 
     @property
     def rows(self) -> Rows:
         """All rows."""
         at = self._at[: len(self) + 1]
         return self._data[: at[-1]], at
+
+    def dump(self, name: str) -> dict[str, Ints]:
+        """All rows, for a snapshot."""
+        data, at = self.rows
+        return {f"{name}.data": data, f"{name}.at": at}
+
+    def load(self, name: str, sections: Mapping[str, Any]) -> None:
+        """The rows of a snapshot."""
+        data = check.array(sections, f"{name}.data", np.uint8)
+        at = check.array(sections, f"{name}.at", np.int64)
+        check.offsets(f"{name}.at", at, len(data))
+        known = ByteRows()
+        known.numbers((data, at))
+        check.holds(name, len(known) == len(at) - 1, "has something twice")
+        self.hold((data, at))
 
     def row(self, number: int) -> bytes:
         """One row."""

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from acelera.engine import kernels
+from acelera.engine import validation as check
 from acelera.engine.growing import grown
 from acelera.engine.machines import Events, Machine
 from acelera.engine.snapshots import Section
@@ -54,4 +55,4 @@ class Guard:
     def load(self, sections: Mapping[str, Any]) -> None:
         """Go on from a snapshot."""
         self._machine.load(sections)
-        self._latest = sections["latest"]
+        self._latest = check.array(sections, "latest", np.int64)

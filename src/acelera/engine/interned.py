@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from acelera.engine import interning
+from acelera.engine import validation as check
 from acelera.engine.byte_rows import ByteRows, coded, of_texts, to_texts
 from acelera.engine.growing import grown, wasteful
 from acelera.engine.stack_machine import SET_COUNTS
@@ -26,6 +27,9 @@ class Strings:
         self._rows.numbers(of_texts(pa.array(constants, pa.large_string())))
         self._ranks = np.empty(0, np.int64)
         self._kept = len(self._rows)
+
+    def __len__(self) -> int:
+        return len(self._rows)
 
     def numbers(self, column: Any) -> Ints:
         """The numbers of a column's values; some number for NULL."""
@@ -65,12 +69,16 @@ class Strings:
 
     def dump(self) -> dict[str, Ints]:
         """All strings, for a snapshot."""
-        data, at = self._rows.rows
-        return {"strings.data": data, "strings.at": at}
+        return self._rows.dump("strings")
 
     def load(self, sections: Mapping[str, Any]) -> None:
         """The strings of a snapshot."""
-        self._rows.hold((sections["strings.data"], sections["strings.at"]))
+        constants = [self._rows.row(number) for number in range(self._constants)]
+        self._rows.load("strings", sections)
+        check.holds("strings", len(self) >= len(constants), "is shorter than it should be")
+        begins = [self._rows.row(number) for number in range(len(constants))] == constants
+        check.holds("strings", begins, "does not begin with the texts of the query")
+        self.texts().validate(full=True)
         self._ranks = np.empty(0, np.int64)
 
 
@@ -126,6 +134,14 @@ class Tables:
     def load(self, sections: Mapping[str, Any]) -> None:
         """The rows of a snapshot."""
         names = ("configurations", "set_at", "members", "stored")
+        rows = check.array(sections, "configurations", np.int64, self.configurations.shape[1])
+        members = check.array(sections, "members", np.int64)
+        check.array(sections, "stored", np.int64, self.stored.shape[1])
+        check.offsets("set_at", check.array(sections, "set_at", np.int64), len(members))
+        check.in_range("members", members, 0, len(rows))
+        begins = len(sections["set_at"]) > 1 and sections["set_at"][1] == 1
+        first = bool(begins and (rows[members[0]] == self.configurations[0]).all())
+        check.holds("members", first, "does not begin with where matches begin")
         self.counts[:] = [len(sections[name]) - (name == "set_at") for name in names]
         while self.crowded:
             self.enlarge()
@@ -203,6 +219,10 @@ class ValueSets:
     def load(self, sections: Mapping[str, Any]) -> None:
         """Those of a snapshot."""
         names = ("tuples", "sets", "items")
+        tuples = check.array(sections, "tuples", np.int64, self.tuples.shape[1])
+        items = check.array(sections, "items", np.int64)
+        check.offsets("sets", check.array(sections, "sets", np.int64), len(items))
+        check.in_range("items", items, 0, len(tuples))
         self.sizes[:] = [len(sections[name]) - (name == "sets") for name in names]
         while self.crowded:
             self.enlarge()

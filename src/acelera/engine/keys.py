@@ -87,12 +87,11 @@ class Keys:
 
     def dump(self, name: str) -> dict[str, Ints]:
         """All keys, for a snapshot."""
-        data, at = self._rows.rows
-        return {f"{name}.data": data, f"{name}.at": at}
+        return self._rows.dump(name)
 
     def load(self, name: str, sections: Mapping[str, Any]) -> None:
         """The keys of a snapshot."""
-        self._rows.hold((sections[f"{name}.data"], sections[f"{name}.at"]))
+        self._rows.load(name, sections)
 
 
 def _plain(kind: pa.DataType) -> pa.DataType:

@@ -15,6 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from acelera.engine import kernels
+from acelera.engine import validation as check
 from acelera.engine.arena import Arena
 from acelera.engine.compiled import announce
 from acelera.engine.frames import Frame
@@ -187,8 +188,14 @@ class TableMachine:
         """Go on from a snapshot."""
         self.arena.load(sections)
         self.slots.load(sections)
-        for states in sections["sets"]:
-            self.program.set_number(frozenset(states))
+        sets = [frozenset(states) for states in sections["sets"]]
+        check.different("sets", sets)
+        check.holds("sets", sets[:1] == self.program.sets[:1], "does not begin with where matches begin")
+        for states in sets:
+            check.holds("sets", states <= set(range(self.program.plan.states)), "has a state that is not there")
+            self.program.set_number(states)
+        self.arena.check(len(self.actions), 0)
+        self.slots.check(len(sets), self.arena.size)
 
     def stored_values(self, action: int, place: int, at: Ints, kind: pa.DataType) -> Any:
         """Nothing is ever stored."""

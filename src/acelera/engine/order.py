@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from acelera.engine import validation as check
 from acelera.engine.snapshots import decode, encode
 from acelera.errors import DataError
 from acelera.language.events import Value
@@ -97,7 +98,11 @@ class Order:
 
     def load(self, dumped: Sequence[Any]) -> None:
         """Go on from a snapshot."""
-        self.standing = Standing(decode(dumped[0]), dict(dumped[1]))
+        last, tied = decode(dumped[0]), dict(dumped[1])
+        fits = last is None or (isinstance(last, tuple) and len(last) == len(self.schema.order_by))
+        check.holds("order", fits, "has another number of columns")
+        check.whole("order", *tied, *tied.values())
+        self.standing = Standing(last, tied)
 
     def check(self, batch: pa.RecordBatch, keys: Ints, numbers: Ints) -> Standing:
         """Refuse a batch that is not in order, or has ties; how far the stream has come with it.

@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 from acelera.engine import kernels
 from acelera.engine import opcodes as op
 from acelera.engine import register_kernels as registers
+from acelera.engine import validation as check
 from acelera.engine.arena import Arena
 from acelera.engine.code import UNITS, Code
 from acelera.engine.compiled import announce
@@ -355,9 +356,50 @@ class RegisterMachine:
         self.tables.load(sections)
         self.sets.load(sections)
         self.strings.load(sections)
+        self._check()
         for number, guard in enumerate(self._guards):
             prefix = f"guard{number}."
             guard.load({k.removeprefix(prefix): part for k, part in sections.items() if k.startswith(prefix)})
+
+    def _check(self) -> None:
+        """Whether all numbers refer to something."""
+        configurations, sets, _, stored = self.tables.counts.tolist()
+        self.arena.check(len(self.actions), stored)
+        self.slots.check(sets, self.arena.size)
+        rows, texts = self.tables.configurations[:configurations], len(self.strings)
+        check.in_range("configurations", rows[:, 0], 0, self.plan.states)
+        for name, cell in self.code.cells.items():
+            held = self._held_in("configurations", rows, cell.at)
+            last = cell.at + 1 + (cell.function in ("first", "last"))
+            if cell.at + 1 in self.code.set_cells:
+                check.in_range(name, held[:, cell.at + 1], 0, int(self.sets.sizes[1]))
+                self._check_members(name, held[:, cell.at + 1])
+            elif (cell.given if cell.function else cell.kind) is Kind.STRING and cell.function != "count":
+                check.in_range(name, held[:, last], 0, texts)
+        shown = self.tables.stored[:stored]
+        check.in_range("stored", shown[:, 0], 0, max(len(self.actions), 1))
+        for number, action in enumerate(self.actions):
+            for place, kind in enumerate(self.code.stored[action]):
+                held = self._held_in("stored", shown[shown[:, 0] == number], 1 + 2 * place)
+                if kind is Kind.STRING:
+                    check.in_range("stored", held[:, 2 + 2 * place], 0, texts)
+
+    def _held_in(self, name: str, rows: Ints, at: int) -> Ints:
+        """Those of the rows that hold a value there; what all say of it must be a tag."""
+        check.in_range(name, rows[:, at], op.UNSET, op.FAILED + 1)
+        found: Ints = rows[rows[:, at] == op.VALUE]
+        return found
+
+    def _check_members(self, name: str, numbers: Ints) -> None:
+        """Whether the members of sets are what a register holds."""
+        for number in np.unique(numbers).tolist():
+            begin, end = self.sets.sets[number : number + 2]
+            members = self.sets.tuples[self.sets.items[begin:end]]
+            check.at_least("sets", members, 1)
+            for place, kind in enumerate(self.code.members[name]):
+                held = self._held_in("tuples", members, 2 * place)
+                if kind is Kind.STRING:
+                    check.in_range("tuples", held[:, 2 * place + 1], 0, len(self.strings))
 
     def waiting(self, key: int) -> list[Waiting]:
         """The partial matches of a key."""

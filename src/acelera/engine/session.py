@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from acelera.automata.terms import Attr, Sql, Term, subterms
 from acelera.engine import kernels
+from acelera.engine import validation as check
 from acelera.engine.bounds import gathered, told_of_memory
 from acelera.engine.choice import machine_of
 from acelera.engine.frames import Frame, column_of
@@ -170,15 +171,27 @@ class Session:
                 "compiles this query otherwise; read the stream again from its beginning"
             )
         self.events, self.matches, self.floor = state["events"], state["matches"], state["floor"]
+        self._times_from = state["times_from"]
+        check.whole("state", self.events, self.matches, self.floor, self._times_from)
         self.order.load(state["order"])
         self.partitions.load("partitions", sections)
         if self.keys is not self.partitions:
             self.keys.load("keys", sections)
-        self.counts, self._partition_of = sections["counts"], sections["partition_of"]
-        self._times, self._times_from = sections["times"], state["times_from"]
-        self.store.put(sections["rows"], sections["positions"], sections["places"], sections["ticks"])
+            self._partition_of = check.array(sections, "partition_of", np.int64)
+            check.at_least("partition_of", self._partition_of, len(self.keys))
+            check.in_range("partition_of", self._partition_of[: len(self.keys)], 0, len(self.partitions))
+        self.counts, self._times = check.array(sections, "counts", np.int64), check.array(sections, "times", np.int64)
+        check.at_least("counts", self.counts, len(self.partitions))
+        check.in_range("counts", self.counts, 0, self.events + 1)
+        check.ascending("times", self._times)
+        self.store.load(sections)
+        check.in_range("places", self.store.places, 0, self.events)
         prefix = "machine."
         self.machine.load({k.removeprefix(prefix): part for k, part in sections.items() if k.startswith(prefix)})
+        arena = self.machine.arena
+        actions = len(self.machine.actions)
+        rows = arena.two[arena.marked_with(np.arange(2 * actions + 1) < actions)]
+        check.in_range("two", rows, 0, self.store.rows)
 
     def types_not_seen(self) -> bool:
         """Whether the query asks for the type of an event in a way that no event has satisfied."""
@@ -225,6 +238,8 @@ class Session:
         places = np.arange(self.events, self.events + size)
         unplaced = Frame(batch, places, self._stream)
         partitions = self.partitions.read(unplaced)  # a key that is known but has no events changes nothing
+        if len(self.partitions) > len(self.counts):
+            self.counts = grown(self.counts, max(len(self.partitions), 2 * len(self.counts)))
         standing = self.order.check(batch, partitions, numbers)
         self._changing = True  # whatever fails from here on leaves half of a batch behind
         self.order.standing = standing
@@ -245,8 +260,6 @@ class Session:
             first = int(self.counts[0])
             self.counts[0] += len(partitions)
             return np.arange(first + 1, first + len(partitions) + 1)
-        if len(self.partitions) > len(self.counts):
-            self.counts = grown(self.counts, max(len(self.partitions), 2 * len(self.counts)))
         positions = np.empty(len(partitions), np.int64)
         kernels.count_positions(partitions, self.counts, positions)
         return positions
@@ -390,6 +403,8 @@ def stream_of(sections: Mapping[str, Any]) -> tuple[Schema, str]:
     """The schema of the stream that a snapshot was made of, and what to do with ties."""
     columns = {field.name: from_arrow(field.type) for field in sections["columns"].schema}
     told = sections["state"]["stream"]
+    named = [*told["order_by"], *([] if told["type_column"] is None else [told["type_column"]])]
+    check.holds("columns", set(named) <= set(columns), "lacks what tells an event's type or place")
     types = told["event_types"]
     event_types = None if types is None else {name: tuple(listed) for name, listed in types.items()}
     return Schema(columns, event_types, told["type_column"], tuple(told["order_by"])), told["ties"]

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from acelera.engine import kernels
+from acelera.engine import validation as check
 from acelera.engine.growing import grown
 
 Ints = npt.NDArray[Any]
@@ -112,7 +113,18 @@ class Slots:
 
     def load(self, sections: Mapping[str, Any]) -> None:
         """The slots of a snapshot."""
-        self._put(sections["slot_state"], sections["slot_node"], sections["slot_count"], sections["slot_floor"])
+        state, node = check.array(sections, "slot_state", np.int32), check.array(sections, "slot_node", np.int32)
+        count, floor = check.array(sections, "slot_count", np.int32), check.array(sections, "slot_floor", np.int64)
+        check.same_length(slot_count=count, slot_floor=floor)
+        check.in_range("slot_count", count, 0, len(state) + 1)
+        check.holds("slot_count", int(count.sum(dtype=np.int64)) == len(state) == len(node), "counts other slots")
+        self._put(state, node, count, floor)
+
+    def check(self, states: int, nodes: int) -> None:
+        """Whether slots refer to so many states and nodes."""
+        held = self.held
+        check.in_range("slot_state", self.state[held], 0, states)
+        check.in_range("slot_node", self.node[held], 0, nodes)
 
     def _put(self, state: Ints, node: Ints, count: Ints, floor: Ints) -> None:
         self.state, self.node, self.count, self.floor = state, node, count, floor

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from acelera.engine import validation as check
 from acelera.engine.frames import Frame
 from acelera.engine.growing import wasteful
 from acelera.language.schema import Schema
@@ -73,6 +74,20 @@ class Store:
         self._places.append(places)
         self._ticks.append(ticks)
         self.rows += len(positions)
+
+    def load(self, sections: Mapping[str, Any]) -> None:
+        """The rows of a snapshot."""
+        rows = sections["rows"]
+        fits = isinstance(rows, pa.RecordBatch) and rows.schema.equals(self.batch_schema)
+        check.holds("rows", fits, "has other columns")
+        rows.validate(full=True)
+        listed = {name: check.array(sections, name, np.int64) for name in ("positions", "places", "ticks")}
+        check.same_length(**listed)
+        check.holds(
+            "rows", not len(self.batch_schema) or rows.num_rows == len(listed["places"]), "is of another length"
+        )
+        check.ascending("places", listed["places"])
+        self.put(rows, **listed)
 
     def _fields(self) -> list[tuple[str, pa.Field]]:
         return list(zip(self.batch_schema.names, self.batch_schema, strict=True))
