@@ -13,6 +13,9 @@ from acelera.automata.drawing import label_text
 from acelera.automata.model import Acea, Label
 from acelera.language import ast
 
+MOST_SHOWN = 500
+"""So many transitions are written out: a text of thousands of lines is read by nobody."""
+
 
 def explain(text: str, query: ast.Query, variables: dict[str, str], built: Acea, simplified: Acea) -> str:
     """The text of `Query.explain`."""
@@ -35,7 +38,10 @@ def _sizes(built: Acea, simplified: Acea) -> list[str]:
 
 def _transitions(automaton: Acea) -> list[str]:
     name = automaton.name
-    lines = [f"{name(t.source)} → {name(t.target)}: {label_text(t.label)}" for t in automaton.transitions]
+    shown, left_out = automaton.transitions[:MOST_SHOWN], len(automaton.transitions) - MOST_SHOWN
+    lines = [f"{name(t.source)} → {name(t.target)}: {label_text(t.label)}" for t in shown]
+    if left_out > 0:
+        lines.append(f"… and {left_out:,} more, which q.automaton.transitions holds")
     for number, guard in enumerate(automaton.guards, 1):
         lines += [f"guard {number}, {line}" for line in _transitions(guard)]
     return lines

@@ -135,6 +135,12 @@ def test_pairs_of_states_are_not_followed_for_ever() -> None:
     assert query.run([{"type": "A", "v": 9}, {"type": "B", "v": 9}]).to_pylist() == [{"m_k": 9}]
 
 
+def test_not_all_of_a_large_automaton_is_written_out() -> None:
+    lines = ac.query("MATCH " + " ALL ".join("ABCDEFGHI")).explain().splitlines()
+    assert "  … and 2,314 more, which q.automaton.transitions holds" in lines
+    assert len(lines) < 550
+
+
 def test_a_long_or_is_put_together_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """One alternative after the other would renumber the first of them again and again."""
     renumbered = 0
