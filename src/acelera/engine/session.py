@@ -22,7 +22,7 @@ from acelera.engine.order import Order
 from acelera.engine.plan import Plan
 from acelera.engine.results import Presenter, columns_kept
 from acelera.engine.snapshots import Section, decode, encode, pack
-from acelera.engine.store import Store, ordinary
+from acelera.engine.store import Store, decoded, ordinary, picked
 from acelera.engine.window import Window, window_of
 from acelera.errors import SchemaError, SnapshotError, UsageError, did_you_mean
 from acelera.language.checker import Checked
@@ -304,7 +304,7 @@ class Session:
         for name in self._columns:
             if name not in given:
                 raise SchemaError(f"the batch has no column `{name}`{did_you_mean(name, names)}")
-            column, kind = given[name], ordinary(self._stream.columns[name].arrow)
+            column, kind = decoded(given[name]), ordinary(self._stream.columns[name].arrow)
             same = column.type == kind or (pa.types.is_dictionary(column.type) and column.type.value_type == kind)
             try:
                 columns[name] = column if same else column.cast(kind)
@@ -385,4 +385,4 @@ def in_order(pages: Sequence[Page], schema: pa.Schema) -> pa.Table:
     if all(before <= after for before, after in zip(last, first, strict=True)):  # each page is in order
         return table
     ends, starts = np.concatenate([page.ends for page in pages]), np.concatenate([page.starts for page in pages])
-    return table.take(pa.array(np.lexsort((starts, ends))))
+    return picked(table, np.lexsort((starts, ends)))
