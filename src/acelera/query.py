@@ -630,10 +630,12 @@ def warn_of_misspelt_types(formula: ast.Formula, table: pa.Table, schema: Schema
 
     If nothing was found, a type that no row has is told in any case.
     """
+    from acelera.engine.store import decoded
+
     if schema.type_column is None:
         return
     refuse_bad_text(table.select([schema.type_column]), np.arange(1, table.num_rows + 1))
-    present = {value for value in table.column(schema.type_column).unique().to_pylist() if value is not None}
+    present = {value for value in decoded(table.column(schema.type_column)).unique().to_pylist() if value is not None}
     asked = {node.name for node in ast.walk(formula) if isinstance(node, ast.EventType | ast.Next)}
     others = sorted(present - asked)
     for name in sorted(asked - present):

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from acelera.errors import AceleraError, DataError, UsageError
 from acelera.language.aggregates import canonical
@@ -169,6 +170,7 @@ def plain_values(column: pa.ChunkedArray | pa.Array[Any], kind: Type) -> list[An
     """The values of a column as Python holds them: timestamps and durations in nanoseconds, dates in days, and one NaN
     and one zero among floats.
     """
+    column = without_runs(column)
     match kind.kind:
         case Kind.TIMESTAMP | Kind.DURATION:
             factor = _NANOSECONDS[kind.arrow.unit]
@@ -180,6 +182,17 @@ def plain_values(column: pa.ChunkedArray | pa.Array[Any], kind: Type) -> list[An
         case Kind.OPAQUE:
             return [None if value is None else Opaque(value) for value in column.to_pylist()]
     return list(column.to_pylist())
+
+
+def without_runs(column: Any) -> Any:
+    """A column as it was before its runs were encoded; of views, Arrow cannot decode them."""
+    if not pa.types.is_run_end_encoded(column.type):
+        return column
+    values = column.type.value_type
+    if not (pa.types.is_string_view(values) or pa.types.is_binary_view(values)):
+        return pc.run_end_decode(column)
+    listed = pa.array(column.to_pylist(), values)
+    return pa.chunked_array([listed]) if isinstance(column, pa.ChunkedArray) else listed
 
 
 # --- tables out ---------------------------------------------------------------------------------------------------

@@ -364,7 +364,8 @@ class _Page:
     def _fold(self, index: int) -> Any:
         """The values of a fold, in the order in which they are closed."""
         if index not in self._folded:
-            self._folded[index] = self._folded_values(index)
+            values = self._folded_values(index)
+            self._folded[index] = self._cast(values, ordinary(values.type))
         return self._folded[index]
 
     def _folded_values(self, index: int) -> Any:

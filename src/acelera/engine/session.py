@@ -28,7 +28,7 @@ from acelera.engine.positions import absolute_positions_matter
 from acelera.engine.results import Presenter, columns_kept
 from acelera.engine.seen import unseen_actions
 from acelera.engine.snapshots import Section, pack
-from acelera.engine.store import Store, ordinary
+from acelera.engine.store import Store, decoded, ordinary, picked
 from acelera.engine.window import Window, window_of
 from acelera.errors import SchemaError, SnapshotError, UsageError, did_you_mean
 from acelera.language.checker import Checked
@@ -368,7 +368,7 @@ class Session:
         for name in self._columns:
             if name not in given:
                 raise SchemaError(f"the batch has no column `{name}`{did_you_mean(name, names)}")
-            column, kind = given[name], ordinary(self._stream.columns[name].arrow)
+            column, kind = decoded(given[name]), ordinary(self._stream.columns[name].arrow)
             same = column.type == kind or (pa.types.is_dictionary(column.type) and column.type.value_type == kind)
             try:
                 columns[name] = column if same else column.cast(kind)
@@ -450,7 +450,7 @@ def in_order(pages: Sequence[Page], schema: pa.Schema) -> pa.Table:
             continue
         ends, starts = np.concatenate([page.ends for page in group]), np.concatenate([page.starts for page in group])
         together = pa.Table.from_batches([page.rows for page in group])
-        batches += together.take(pa.array(np.lexsort((starts, ends)))).to_batches()
+        batches += picked(together, np.lexsort((starts, ends))).to_batches()
     return pa.Table.from_batches(batches, schema=schema)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from acelera.engine import validation as check
 from acelera.engine.frames import Frame
 from acelera.engine.growing import wasteful
 from acelera.language.schema import Schema
+from acelera.tables import without_runs
 
 
 def output_column(column: Any) -> Any:
@@ -38,7 +39,36 @@ def ordinary(kind: pa.DataType) -> pa.DataType:
         return pa.decimal128(kind.precision, kind.scale)
     if pa.types.is_run_end_encoded(kind):
         return ordinary(kind.value_type)
-    return kind
+    if pa.types.is_struct(kind):
+        return pa.struct([each.with_type(ordinary(each.type)) for each in kind])
+    if pa.types.is_map(kind):
+        return pa.map_(ordinary(kind.key_type), ordinary(kind.item_type), kind.keys_sorted)
+    make = next((make for test, make in _LISTS if test(kind)), None)
+    return kind if make is None else make(kind.value_field.with_type(ordinary(kind.value_type)))
+
+
+_LISTS: tuple[tuple[Callable[[pa.DataType], bool], Callable[[pa.Field], pa.DataType]], ...] = (
+    (pa.types.is_list, pa.list_),
+    (pa.types.is_large_list, pa.large_list),
+)
+
+
+def decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """A column without the encodings that Arrow can do little with; a dictionary of ordinary values stays one."""
+    kind = column.type
+    if pa.types.is_run_end_encoded(kind):
+        return without_runs(column)
+    if not pa.types.is_dictionary(kind) or ordinary(kind.value_type) == kind.value_type:
+        return column
+    values = ordinary(kind.value_type)
+    chunks = [pa.DictionaryArray.from_arrays(each.indices, each.dictionary.cast(values)) for each in column.chunks]
+    return pa.chunked_array(chunks, pa.dictionary(kind.index_type, values))
+
+
+def picked(table: pa.Table, rows: npt.NDArray[Any]) -> pa.Table:
+    """Some rows of a table, whatever its types."""
+    kept = pa.schema([each.with_type(ordinary(each.type)) for each in table.schema])
+    return table.cast(kept).take(pa.array(rows)).cast(table.schema)
 
 
 class Store:

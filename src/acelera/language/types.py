@@ -65,7 +65,7 @@ ORDERED = NUMBERS | {Kind.STRING, Kind.TIMESTAMP, Kind.DATE, Kind.DURATION}
 
 def from_arrow(arrow: pa.DataType) -> Type:
     """The type of a column of an Arrow table."""
-    if pa.types.is_dictionary(arrow):
+    if pa.types.is_dictionary(arrow) or pa.types.is_run_end_encoded(arrow):
         return from_arrow(arrow.value_type)
     kind = next((kind for test, kind in _BY_ARROW if test(arrow)), Kind.OPAQUE)
     return Type(kind, arrow)

@@ -12,7 +12,7 @@ import pyarrow as pa
 from acelera.engine.frames import Frame
 from acelera.engine.keys import Keys
 from acelera.engine.order import order_columns, sorted_indices
-from acelera.engine.store import ordinary
+from acelera.engine.store import decoded, ordinary
 from acelera.errors import UsageError
 from acelera.language import ast
 from acelera.language.checker import Checked
@@ -62,7 +62,8 @@ def find(query: Query, table: pa.Table, checked: Checked, options: Mapping[str, 
 
 def _in_order(table: pa.Table, schema: Schema) -> tuple[pa.Table, Ints]:
     """The rows in order, in types that Arrow can sort and pick from, and the numbers that people count them by."""
-    table = table.cast(pa.schema([pa.field(each.name, _ordinary(each.type)) for each in table.schema]))
+    columns = {name: decoded(column) for name, column in zip(table.column_names, table.columns, strict=True)}
+    table = pa.table({name: column.cast(_ordinary(column.type)) for name, column in columns.items()})
     numbers = np.arange(1, table.num_rows + 1)
     indices = sorted_indices(order_columns(table, schema, numbers)) if schema.order_by else None
     return (table, numbers) if indices is None else (table.take(pa.array(indices)), numbers[indices])
