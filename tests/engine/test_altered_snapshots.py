@@ -87,9 +87,8 @@ def go_on(query: ac.Query, snapshot: bytes) -> str:
     except ac.SnapshotError:
         return "refused"
     try:
-        for begin in range(70, TABLE.num_rows, 10):
-            session.push(TABLE.slice(begin, 10))
-            session = query.resume(session.snapshot())
+        session.push(TABLE.slice(70, 25))
+        query.resume(session.snapshot()).push(TABLE.slice(95))
     except ac.AceleraError:
         return "failed"
     return "went on"
@@ -111,16 +110,15 @@ def alter_all(text: str, times: int, seed: int) -> None:
 
 
 @pytest.mark.property
-@pytest.mark.parametrize("text", QUERIES)
-def test_altered_snapshots_are_refused_or_run(text: str) -> None:
+def test_altered_snapshots_are_refused_or_run() -> None:
+    """In another process, so that a crash is seen."""
     asked = os.environ.get("ACELERA_EXAMPLES")
-    times, seed = (int(asked) // 20 + 1, random.randrange(10**9)) if asked else (4, 1)
+    times, seed = (int(asked) // 20 + 1, random.randrange(10**9)) if asked else (2, 1)
     folders = [str(Path(__file__).parent), str(Path(__file__).parent.parent), *sys.path]
-    code = f"import test_altered_snapshots as t; t.alter_all({text!r}, {times}, {seed})"
+    code = f"import test_altered_snapshots as t; [t.alter_all(text, {times}, {seed}) for text in t.QUERIES]"
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(folders)}
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", code], env=environment, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, f"seed {seed}: {done.stdout[-200:]}\n{done.stderr[-3000:]}"
-    lines = [line.split(" ", 2)[2] for line in done.stdout.splitlines()]
-    assert "refused" in lines
+    assert {line.split(" ", 2)[2] for line in done.stdout.splitlines()} >= {"refused", "went on"}
