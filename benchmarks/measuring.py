@@ -1,4 +1,4 @@
-"""What benchmarks share: the shortest of several runs, taken in turns, the most memory, lines that say how bars hold."""
+"""What benchmarks share: the shortest of several runs, taken in turns; lines that say whether a bar holds; memory."""
 
 from __future__ import annotations
 
