@@ -58,7 +58,11 @@ def join(
     """
     if node_newest[one] < node_newest[two]:
         one, two = two, one
-    listed, rest, passed = is_union(node_mark[one]), one, 0
+    if nodes == len(node_mark):
+        return NO_NODES
+    if not is_union(node_mark[one]):
+        return unite(one, two, False, node_mark, node_one, node_two, node_newest, nodes)
+    listed, rest, passed = True, one, 0
     while passed == 0 or (rest >= 0 and node_newest[rest] > node_newest[two]):
         passed += 1
         if not listed or node_newest[node_two[rest]] < floor:
@@ -82,7 +86,7 @@ def join(
             listed = False
         rest = nodes - 1
     # The elements that were passed, again, before the rest: those in front have the highest numbers.
-    at, in_list, behind = one, is_union(node_mark[one]), rest
+    at, in_list, behind = one, True, rest
     for i in range(passed - 1, -1, -1):
         element = node_one[at] if in_list else at
         behind = rest if i == 0 else nodes + i - 1
