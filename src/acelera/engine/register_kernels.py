@@ -203,11 +203,12 @@ def advance_registers(
                         for index in range(stored_width):
                             sign_row[index] = 0
                         sign_row[0] = action
-                        carry_out(
-                            code, edge_code[edge, 1], edge_code[edge, 2], old, new, new_floats, inputs, input_tags, i,
-                            positions[i], moments[i], latest, constants, constant_tags, ranks, values, reals, tags,
-                            tuples, tuple_table, sets, set_items, sets_table, sizes,
-                        )  # fmt: skip
+                        if stores[action] > 0:
+                            carry_out(
+                                code, edge_code[edge, 1], edge_code[edge, 2], old, new, new_floats, inputs, input_tags,
+                                i, positions[i], moments[i], latest, constants, constant_tags, ranks, values, reals,
+                                tags, tuples, tuple_table, sets, set_items, sets_table, sizes,
+                            )  # fmt: skip
                         for index in range(stores[action]):
                             sign_row[1 + 2 * index] = tags[index]
                             sign_row[2 + 2 * index] = values[index] if tags[index] == op.VALUE else 0
