@@ -20,6 +20,9 @@ Ints = npt.NDArray[Any]
 LISTED_MATCHES, LISTED_MARKS = 1 << 17, 1 << 19
 """How many matches, and how many marked events, are listed at a time."""
 
+FEW_EVENTS, MOST_NODES = 1 << 8, 1 << 20
+"""How many events should fit at least, as long as there are not so many nodes."""
+
 
 @dataclass(frozen=True)
 class Listed:
@@ -116,6 +119,14 @@ class Arena:
         """Room for twice as many hits."""
         size = 2 * len(self.hit_node)
         self.hit_node, self.hit_row, self.hit_floor = (grown(each, size) for each in self.hits)
+
+    def relieve(self, read: int) -> bool:
+        """Make more room if what there is was taken by few events: each stop costs a look at all that is kept."""
+        cramped = read < FEW_EVENTS and len(self.mark) < MOST_NODES
+        if cramped:
+            self.enlarge()
+            self.make_room_for_hits()
+        return cramped
 
     # --- listing --------------------------------------------------------------------------------------------------
 

@@ -131,13 +131,13 @@ class TableMachine:
                 arena.make_room_for_hits()
             else:
                 yield
-                if reason == kernels.NODES:
-                    at = int(counters[kernels.NEXT_EVENT])
-                    if at == seen:  # one event needs more than there is
-                        arena.enlarge()
-                    else:
-                        arena.collect(slots, kernels.FAR_PAST)
-                    seen = at
+                at = int(counters[kernels.NEXT_EVENT])
+                if reason == kernels.NODES and at != seen:
+                    arena.collect(slots, kernels.FAR_PAST)
+                elif reason == kernels.NODES:  # one event needs more than there is
+                    arena.enlarge()
+                arena.relieve(at - seen)
+                seen = at
         yield
 
     def _advance(self, events: Events) -> int:

@@ -117,15 +117,16 @@ class RegisterMachine:
                 self.arena.make_room_for_hits()
             else:
                 yield
-                if reason == kernels.NODES:
-                    at = int(counters[kernels.NEXT_EVENT])
-                    if at == seen:  # one event needs more than there is
-                        self.arena.enlarge()
-                        self.tables.enlarge()
-                        self.sets.enlarge()
-                    else:
-                        self.collect(int(kernels.FAR_PAST))
-                    seen = at
+                at = int(counters[kernels.NEXT_EVENT])
+                if reason == kernels.NODES and at != seen:
+                    self.collect(int(kernels.FAR_PAST))
+                elif reason == kernels.NODES:  # one event needs more than there is
+                    self.arena.enlarge()
+                    self.tables.enlarge()
+                    self.sets.enlarge()
+                if self.arena.relieve(at - seen):
+                    self.tables.enlarge()
+                seen = at
         yield
 
     def _guarded(self, events: Events, keys: int) -> Events:
