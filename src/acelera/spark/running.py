@@ -60,6 +60,27 @@ def _check_frames(frames: Mapping[str, Any], schema: Schema) -> None:
         if growing:
             check_watermark(frame, schema, f" of the frame of {name}")
 
+    _refuse_frames_that_differ_in_case(frames, schema)
+
+
+def _refuse_frames_that_differ_in_case(frames: Mapping[str, Any], schema: Schema) -> None:
+    """One frame is made of all, with a column for each name."""
+    if _tells_case(next(iter(frames.values()))):
+        return
+    known: dict[str, str] = {}
+    for name in schema.columns:
+        other = known.setdefault(name.lower(), name)
+        if other != name:
+            raise UsageError(
+                f"the frames have columns `{other}` and `{name}`, which Spark does not tell apart; rename one, or set "
+                "spark.sql.caseSensitive to true"
+            )
+
+
+def _tells_case(frame: Any) -> bool:
+    """Whether Spark tells names apart by case, which it does if told to."""
+    return str(frame.sparkSession.conf.get("spark.sql.caseSensitive", "false")) == "true"
+
 
 def _types(schema: pa.Schema) -> dict[str, pa.DataType]:
     return {each.name: nullable(each.type) for each in schema}
@@ -90,7 +111,7 @@ def _refuse_names(frame: Any, checked: Checked, plan: Plan, with_all_columns: bo
     read = list(checked.schema.columns) if with_all_columns else columns_read(checked, plan)
     if LETTER in read:
         raise UsageError(f"a column is called {LETTER!r}, which has a meaning of its own on Spark; rename it")
-    if frame.sparkSession.conf.get("spark.sql.caseSensitive", "false") == "true":
+    if _tells_case(frame):
         return
     for name in read:
         alike = [other for other in frame.columns if other.lower() == name.lower() and other != name]
