@@ -6,7 +6,7 @@ import os
 import shutil
 import sys
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import reduce
 from pathlib import Path
 from typing import Any
@@ -59,22 +59,22 @@ def _check_frames(frames: Mapping[str, Any], schema: Schema) -> None:
                 raise SchemaError(f"order_by: there is no column `{column}` in the frame of {name}")
         if growing:
             check_watermark(frame, schema, f" of the frame of {name}")
+    alike = None if _tells_case(frame) else _names_alike(schema.columns)
+    if alike is not None:
+        raise UsageError(
+            f"the frames have columns `{alike[0]}` and `{alike[1]}`, which Spark does not tell apart; rename one, or "
+            "set spark.sql.caseSensitive to true"
+        )
 
-    _refuse_frames_that_differ_in_case(frames, schema)
 
-
-def _refuse_frames_that_differ_in_case(frames: Mapping[str, Any], schema: Schema) -> None:
-    """One frame is made of all, with a column for each name."""
-    if _tells_case(next(iter(frames.values()))):
-        return
+def _names_alike(names: Iterable[str]) -> tuple[str, str] | None:
+    """Two names that differ in case alone."""
     known: dict[str, str] = {}
-    for name in schema.columns:
+    for name in names:
         other = known.setdefault(name.lower(), name)
         if other != name:
-            raise UsageError(
-                f"the frames have columns `{other}` and `{name}`, which Spark does not tell apart; rename one, or set "
-                "spark.sql.caseSensitive to true"
-            )
+            return other, name
+    return None
 
 
 def _tells_case(frame: Any) -> bool:
@@ -120,14 +120,12 @@ def _refuse_names(frame: Any, checked: Checked, plan: Plan, with_all_columns: bo
                 f"the query reads the column `{name}`, which Spark does not tell apart from `{alike[0]}`; rename one, "
                 "or set spark.sql.caseSensitive to true"
             )
-    known: dict[str, str] = {}
-    for column in checked.columns:
-        other = known.setdefault(column.name.lower(), column.name)
-        if other != column.name:
-            raise UsageError(
-                f"two columns of the result are called `{other}` and `{column.name}`, which Spark does not tell apart; "
-                "name them otherwise (SELECT … AS name), or set spark.sql.caseSensitive to true"
-            )
+    both = _names_alike(column.name for column in checked.columns)
+    if both is not None:
+        raise UsageError(
+            f"two columns of the result are called `{both[0]}` and `{both[1]}`, which Spark does not tell apart; "
+            "name them otherwise (SELECT … AS name), or set spark.sql.caseSensitive to true"
+        )
 
 
 def _see_to_python(spark: Any) -> None:
