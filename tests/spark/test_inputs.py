@@ -292,6 +292,15 @@ def test_frames_whose_types_do_not_fit(to_frame: ToFrame) -> None:
         ac.query("MATCH SELL ; BUY").run({"SELL": to_frame(SELLS), "BUY": to_frame(zoned)}, order_by="ts")
 
 
+def test_frames_whose_columns_differ_in_case(to_frame: ToFrame, conf: Any) -> None:
+    one, two = EVENTS.select(["ts", "v"]), EVENTS.select(["ts", "v"]).rename_columns(["ts", "V"])
+    frames, query = {"A": to_frame(one.slice(0, 2)), "B": to_frame(two.slice(2, 2))}, ac.query("SELECT A.v MATCH A ; B")
+    with pytest.raises(ac.UsageError, match="the frames have columns `v` and `V`, which Spark does not tell apart"):
+        query.run(frames, order_by="ts")
+    conf("spark.sql.caseSensitive", "true")
+    assert query.run(frames, order_by="ts").count() == 4
+
+
 def test_frames_of_which_one_has_no_order(to_frame: ToFrame) -> None:
     with pytest.raises(ac.SchemaError, match="there is no column `ts` in the frame of BUY"):
         frames = {"SELL": to_frame(SELLS), "BUY": to_frame(BUYS.drop_columns(["ts"]))}

@@ -230,6 +230,9 @@ def test_late_rows_have_a_column_of_their_own(empty: Files) -> None:
     query = ac.query("SELECT A.v AS late MATCH A ; B")
     with pytest.raises(ac.UsageError, match="late_events='Late': the result has a column of that name"):
         query.run(empty.frame(), order_by="ts", late_events="Late")
+    alike = empty.frame().selectExpr("*", "k AS K")
+    with pytest.raises(ac.UsageError, match="reads the column `k`, which Spark does not tell apart from `K`"):
+        query.run(alike, order_by="ts", late_events="late rows")  # whole, with columns that the query does not ask for
     with pytest.raises(ac.UsageError, match="late_events=… is for streams"):
         query.run(empty.spark.read.parquet(empty.source), order_by="ts", late_events="late rows")
     with pytest.raises(ac.UsageError, match="late_events=… is for streaming DataFrames"):

@@ -6,7 +6,7 @@ import os
 import shutil
 import sys
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import reduce
 from pathlib import Path
 from typing import Any
@@ -58,6 +58,27 @@ def _check_frames(frames: Mapping[str, Any], schema: Schema) -> None:
                 raise SchemaError(f"order_by: there is no column `{column}` in the frame of {name}")
         if growing:
             check_watermark(frame, schema, f" of the frame of {name}")
+    alike = None if _tells_case(frame) else _names_alike(schema.columns)
+    if alike is not None:
+        raise UsageError(
+            f"the frames have columns `{alike[0]}` and `{alike[1]}`, which Spark does not tell apart; rename one, or "
+            "set spark.sql.caseSensitive to true"
+        )
+
+
+def _names_alike(names: Iterable[str]) -> tuple[str, str] | None:
+    """Two names that differ in case alone."""
+    known: dict[str, str] = {}
+    for name in names:
+        other = known.setdefault(name.lower(), name)
+        if other != name:
+            return other, name
+    return None
+
+
+def _tells_case(frame: Any) -> bool:
+    """Whether Spark tells names apart by case, which it does if told to."""
+    return str(frame.sparkSession.conf.get("spark.sql.caseSensitive", "false")) == "true"
 
 
 def _types(schema: pa.Schema) -> dict[str, pa.DataType]:
@@ -89,7 +110,7 @@ def _refuse_names(frame: Any, checked: Checked, plan: Plan, with_all_columns: bo
     read = list(checked.schema.columns) if with_all_columns else columns_read(checked, plan)
     if LETTER in read:
         raise UsageError(f"a column is called {LETTER!r}, which has a meaning of its own on Spark; rename it")
-    if frame.sparkSession.conf.get("spark.sql.caseSensitive", "false") == "true":
+    if _tells_case(frame):
         return
     for name in read:
         alike = [other for other in frame.columns if other.lower() == name.lower() and other != name]
@@ -98,14 +119,12 @@ def _refuse_names(frame: Any, checked: Checked, plan: Plan, with_all_columns: bo
                 f"the query reads the column `{name}`, which Spark does not tell apart from `{alike[0]}`; rename one, "
                 "or set spark.sql.caseSensitive to true"
             )
-    known: dict[str, str] = {}
-    for column in checked.columns:
-        other = known.setdefault(column.name.lower(), column.name)
-        if other != column.name:
-            raise UsageError(
-                f"two columns of the result are called `{other}` and `{column.name}`, which Spark does not tell apart; "
-                "name them otherwise (SELECT … AS name), or set spark.sql.caseSensitive to true"
-            )
+    both = _names_alike(column.name for column in checked.columns)
+    if both is not None:
+        raise UsageError(
+            f"two columns of the result are called `{both[0]}` and `{both[1]}`, which Spark does not tell apart; "
+            "name them otherwise (SELECT … AS name), or set spark.sql.caseSensitive to true"
+        )
 
 
 def _see_to_python(spark: Any) -> None:
