@@ -12,6 +12,7 @@ import pyarrow.dataset as ds
 import pytest
 
 import acelera as ac
+from acelera.tables import to_arrow
 
 UTC = datetime.timezone.utc
 MOMENT = datetime.datetime(2024, 1, 31, 10, 0, 0, 123000)
@@ -90,6 +91,15 @@ def test_a_source_that_is_wrong_says_so() -> None:
 def test_inputs_that_are_refused(table: object, says: str) -> None:
     with pytest.raises(ac.AceleraError, match=says):
         QUERY.run(table)
+
+
+def test_the_index_of_pandas_is_told_by_what_it_is_not_by_its_name() -> None:
+    values = {"type": ["A", "B"], "__index_level_0__": [1, 2]}
+    query = ac.query("SELECT x.__index_level_0__ AS v MATCH (A ; B) AS x")
+    for frame in (pd.DataFrame(values, index=[5, 6]), pl.DataFrame(values)):
+        assert query.run(frame).to_pylist() == [{"v": [1, 2]}]
+    index = pd.MultiIndex.from_tuples([(1, 2), (3, 4)], names=["k", None])
+    assert to_arrow(pd.DataFrame({"type": ["A", "B"]}, index=index)).column_names == ["type", "k"]
 
 
 def test_attributes_that_some_dicts_do_not_have_are_null() -> None:

@@ -50,7 +50,7 @@ def to_arrow(table: object) -> pa.Table:
     pandas = type(table).__module__.startswith("pandas.") and hasattr(table, "columns")
     if pandas or (hasattr(table, "__arrow_c_stream__") and hasattr(table, "columns")):
         try:
-            return _without_index(pa.Table.from_pandas(table) if pandas else pa.table(table))
+            return _from_pandas(table) if pandas else pa.table(table)
         except (pa.ArrowException, ValueError, TypeError) as error:
             raise DataError(f"the data frame cannot be read as an Arrow table: {error}") from None
     raise UsageError(
@@ -88,9 +88,11 @@ def described_by(source: object) -> object:
     return source
 
 
-def _without_index(table: pa.Table) -> pa.Table:
-    """pandas brings its index along as a column; it is not an attribute."""
-    return table.drop_columns([name for name in table.column_names if name.startswith("__index_level_")])
+def _from_pandas(frame: Any) -> pa.Table:
+    """pandas brings its index along as a column; unless it has a name, it is not an attribute."""
+    table = pa.Table.from_pandas(frame)
+    brought = zip(table.schema.pandas_metadata["index_columns"], frame.index.names, strict=True)
+    return table.drop_columns([column for column, name in brought if name is None and isinstance(column, str)])
 
 
 def _from_dicts(rows: Sequence[Any]) -> pa.Table:

@@ -2,6 +2,9 @@
 
 import json
 import os
+import subprocess
+import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,9 +19,11 @@ from console import documents, run_commands
 pytest.importorskip("pyspark")
 
 from acelera.cli import main
+from acelera.cli.group import LackingError
 from acelera.cli.inputs import find_inputs
 from acelera.cli.sources import sources_of
 from acelera.cli.spark import session as sessions
+from acelera.cli.spark.errors import told_in_short
 from acelera.cli.spark.reading import frames_of
 from acelera.spark.schemas import arrow_schema
 from report.reading import data
@@ -305,3 +310,69 @@ def test_a_day_on_which_nothing_happened(acelera: Callable[..., Result], tmp_pat
         assert (result.exit_code, result.stderr.splitlines()[-1].split(", ")[:2]) == (0, ["0 events", "0 matches"]), (
             result.stderr
         )
+
+
+STARTING = """
+import signal
+from pathlib import Path
+from acelera.cli.spark import processes
+
+launch = processes._Recorded.__init__
+
+def launched(self, *given, **options):
+    launch(self, *given, **options)
+    Path("launched").write_text(str(self.pid))
+    signal.raise_signal(signal.SIGINT)
+
+processes._Recorded.__init__ = launched
+"""
+WRITTEN = """
+import os, signal, threading
+from pathlib import Path
+from acelera.cli.spark import batch, processes
+
+launch = processes._Recorded.__init__
+
+def launched(self, *given, **options):
+    launch(self, *given, **options)
+    Path("launched").write_text(str(self.pid))
+
+def stuck(*_):
+    Path("seen").write_text(" ".join(each.name for each in Path().glob(".out.*.partial/part-*")))
+    os.kill(os.getpid(), signal.SIGINT)
+    threading.Event().wait(300)
+
+processes._Recorded.__init__, batch._rows = launched, stuck
+"""
+
+
+@pytest.mark.usefixtures("spark")
+@pytest.mark.parametrize("moment", [STARTING, WRITTEN], ids=["while Spark starts", "before all is done"])
+def test_ctrl_c_leaves_neither_files_nor_processes(moment: str, tmp_path: Path) -> None:
+    program = f"{moment}\nfrom acelera.cli import main\nmain()"
+    query, ticks = EXAMPLES / "swing.acel", EXAMPLES / "ticks.csv"
+    given = ["run", str(query), str(ticks), "--order-by", "ts", "--quiet", "-o", "out"]
+    done = subprocess.run(
+        [sys.executable, "-c", program, *given], capture_output=True, text=True, check=False, timeout=600, cwd=tmp_path
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "interrupted\n")
+    left = {each.name: each.read_text() for each in tmp_path.iterdir()}
+    assert left.pop("launched").isdigit()
+    if moment == WRITTEN:
+        assert left.pop("seen").startswith("part-")
+    assert left == {}
+    group = int((tmp_path / "launched").read_text())
+    for _ in range(300):  # a JVM that was told to end takes a moment
+        try:
+            os.killpg(group, 0)
+        except ProcessLookupError:
+            return
+        time.sleep(0.1)
+    pytest.fail("processes of Spark are still there")
+
+
+def test_a_full_disk_is_the_fault_of_the_machine() -> None:
+    from pyspark.errors import PySparkException
+
+    with pytest.raises(LackingError, match="Spark: No space left on device"), told_in_short():
+        raise PySparkException("Job aborted: java.io.IOException: No space left on device\n\tat org.apache")

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from acelera.cli.group import LackingError
 from acelera.errors import AceleraError, DataError
 
 _OURS = re.compile(r"acelera\.errors\.(\w+): (.+?)(?=\s+SQLSTATE: |\n\s*at |\n\s*\n|\n\S*Traceback|\s*\Z)", re.DOTALL)
@@ -13,6 +16,7 @@ _CONDITION = re.compile(r"\[([A-Z_]+(?:\.[A-Z_]+)*)\] ([^\n]+)")
 _CAUSE = re.compile(r"^(?:Caused by)?: (?:[\w$]+\.)+[\w$]+: ([^\n]+)", re.MULTILINE)
 _FILE = re.compile(r"while reading file (\S+?)\.?\s")
 _SENTENCE = re.compile(r"\.? SQLSTATE: |\.\s")
+_FULL = os.strerror(errno.ENOSPC)
 _WRAPPERS = ("STREAM_FAILED", "FAILED_READ_FILE", "TASK_WRITE_FAILED", "JOB_", "CANNOT_READ_FILE_FOOTER")
 """Conditions that only say that there is another one."""
 
@@ -25,6 +29,8 @@ def told_in_short() -> Iterator[None]:
     except Exception as error:
         if not type(error).__module__.startswith(("pyspark.", "py4j.", "grpc.")):
             raise
+        if _FULL in str(error):
+            raise LackingError(f"Spark: {_FULL}") from error
         raise in_short(str(error)) from error
 
 

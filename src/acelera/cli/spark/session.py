@@ -15,6 +15,7 @@ from typing import IO, Any
 
 from acelera.cli.group import LackingError
 from acelera.cli.interrupts import interrupts_raised
+from acelera.cli.spark.processes import launched_or_ended
 
 OPTIONS = {
     "spark.sql.session.timeZone": "UTC",
@@ -42,11 +43,13 @@ def session(debug: bool) -> Iterator[Any]:
             with with_options(there, OPTIONS):
                 yield there
             return
-        started = _start(debug)
+        with launched_or_ended():
+            started = _start(debug)
         try:
             yield started
         finally:
-            started.stop()
+            with launched_or_ended():
+                started.stop()
 
 
 @contextmanager
