@@ -18,7 +18,7 @@ from acelera.language import ast
 from strategies import cases, unordered
 
 EPOCH = datetime.datetime(2024, 1, 1)
-EXAMPLES = int(os.environ.get("ACELERA_SPARK_EXAMPLES", "30"))
+EXAMPLES = int(os.environ.get("ACELERA_SPARK_EXAMPLES", "12"))
 
 EVENTS = st.builds(ast.Within, st.integers(1, 6), st.just("events"))
 SECONDS = st.builds(ast.Within, st.integers(1, 9), st.just("seconds"))

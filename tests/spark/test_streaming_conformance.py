@@ -17,7 +17,7 @@ from cases import Case, load_cases
 from spark.test_conformance import judge, shuffled, with_order
 from spark.test_streaming import Files
 
-EVERY = 1 if "ACELERA_SPARK_EXAMPLES" in os.environ else 40
+EVERY = 1 if "ACELERA_SPARK_EXAMPLES" in os.environ else 120
 
 
 def time_of(case: Case) -> str:
