@@ -83,7 +83,7 @@ def test_events_are_counted_once_when_the_stream_is_cut_into_slices(acelera: Cal
         == 0
     )
     assert rows("there.parquet") == rows("here.parquet")
-    assert result.stderr.startswith(f"8 events, {len(rows('here.parquet'))} matches, ")
+    assert f"8 events, {len(rows('here.parquet'))} matches, " in result.stderr  # a slow run tells how far it is before
 
 
 def test_an_input_for_each_event_type(acelera: Callable[..., Result], tmp_path: Path) -> None:
