@@ -174,7 +174,7 @@ def test_a_report_shows_what_it_shows_in_process(acelera: Callable[..., Result],
     given = ["report", EXAMPLES / "swing.acel", EXAMPLES / "ticks.csv", "--order-by", "ts", "--matches", 3]
     result = acelera(*given)
     assert (result.exit_code, result.stdout) == (0, "")
-    assert result.stderr.startswith("8 events, 4 matches, ") and result.stderr.endswith(" s; see report.html\n")
+    assert "8 events, 4 matches, " in result.stderr and result.stderr.endswith(" s; see report.html\n")
     assert acelera(*given, "--in-process", "-o", "pages/here.html").exit_code == 0
     assert data(Path("report.html")) == data(Path("pages/here.html"))
     (tmp_path / "ties.csv").write_text("ts,type,name,price\n" + "2024-01-02T09:00:00,SELL,ACME,1\n" * 2)
