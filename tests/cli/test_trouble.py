@@ -192,12 +192,13 @@ def test_another_run_was_faster(name: str, monkeypatch: pytest.MonkeyPatch) -> N
     given = ["run", "q.acel", "events.csv", "--in-process", "-o", name]
 
     def overtaken(*arguments: Any) -> Any:
-        monkeypatch.setattr("acelera.cli.local.sources_of", sources_of)
+        patch.undo()
         assert CliRunner().invoke(main, given).exit_code == 0
         return sources_of(*arguments)
 
     with monkeypatch.context() as patch:
         patch.setattr("acelera.cli.local.sources_of", overtaken)
         done = CliRunner().invoke(main, given)
+    assert ac.cli.local.sources_of is sources_of
     assert done.exit_code == 2, done.output
     assert f"`{name}` came to be there meanwhile; name another, or replace it with --overwrite" in done.stderr
