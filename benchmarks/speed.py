@@ -40,6 +40,20 @@ def sequence(given: Sequence[Step], window: int = 100, iterate: str = "") -> str
         FILTER {conditions(given)} WITHIN {window} EVENTS"""
 
 
+START = f"SELECT a.price, c.price MATCH SELL AS a ; (BUY AS b){{plus}} ; SELL AS c FILTER {conditions(steps(150.0))}"
+REMEMBERING = {
+    "increasing": "SELECT a.price MATCH (SELL AS a)+ "
+    "FILTER a[name = 'T01' AND price > 150] AND a[increasing(price)] WITHIN 100 EVENTS",
+    "a.price < b.price": START.format(plus="") + " AND a.price < b.price WITHIN 100 EVENTS",
+    "filtered aggregate": START.format(plus="+")
+    + " AGG m[n <- count(b), total <- sum(b.price)] FILTER m.n > 1 AND m.total < 340 WITHIN 100 EVENTS",
+    "UNLESS": "SELECT a.price, c.price MATCH ((SELL AS a ; SELL AS c) UNLESS (BUY AS b "
+    "FILTER b[name = 'T02' AND price > 150])) "
+    "FILTER a[name = 'T01' AND price > 150] AND c[name = 'T03' AND price > 150] WITHIN 100 EVENTS",
+}
+"""Queries with registers."""
+
+
 def predicates(table: pa.Table, given: Sequence[Step]) -> list[pa.ChunkedArray]:
     """For each step the rows that satisfy it; what two steps ask for alike is compared once."""
     types = {kind: pc.equal(table["type"], kind) for kind in {kind for kind, _, _ in given}}
@@ -123,22 +137,9 @@ def against_automaton() -> None:
 def with_registers(table: pa.Table) -> None:
     """Queries that must remember values; for information."""
     heading("1,000,000 events, WITHIN 100 EVENTS, with registers, for information")
-    given = steps(150.0)
-    start = "SELECT a.price, c.price MATCH SELL AS a ; (BUY AS b){plus} ; SELL AS c FILTER " + conditions(given)
-    texts = {
-        "increasing": "SELECT a.price MATCH (SELL AS a)+ "
-        "FILTER a[name = 'T01' AND price > 150] AND a[increasing(price)] WITHIN 100 EVENTS",
-        "a.price < b.price": start.format(plus="") + " AND a.price < b.price WITHIN 100 EVENTS",
-        "filtered aggregate": start.format(plus="+")
-        + " AGG m[n <- count(b), total <- sum(b.price)] FILTER m.n > 1 AND m.total < 340 WITHIN 100 EVENTS",
-        "UNLESS": "SELECT a.price, c.price MATCH ((SELL AS a ; SELL AS c) UNLESS (BUY AS b "
-        "FILTER b[name = 'T02' AND price > 150])) "
-        "FILTER a[name = 'T01' AND price > 150] AND c[name = 'T03' AND price > 150] WITHIN 100 EVENTS",
-    }
-    plain = runner(sequence(given), table)
-    works = {"plain": plain, **{name: runner(text, table) for name, text in texts.items()}}
+    works = {name: runner(text, table) for name, text in {"plain": sequence(steps(150.0)), **REMEMBERING}.items()}
     best = in_turns(works, rounds=5)
-    for name in texts:
+    for name in REMEMBERING:
         note = f"{works[name]().num_rows:,} matches, {best[name] / best['plain']:.1f} times a ; b ; c"
         line(name, table.num_rows / best[name] / 1e6, "million events/s", note=note)
 

@@ -129,7 +129,8 @@ def refuse_bad_text(table: pa.Table, numbers: npt.NDArray[Any] | None) -> None:
         if not _may_hold_text(column.type):
             continue
         try:
-            column.validate(full=True)
+            if not all(map(_is_plainly_ascii, column.chunks)):
+                column.validate(full=True)
         except pa.ArrowInvalid as error:
             faults = ((row, _fault(column[row])) for row in range(len(column)))
             row, fault = next(((row, fault) for row, fault in faults if fault), (0, str(error)))
@@ -143,6 +144,22 @@ def refuse_bad_text(table: pa.Table, numbers: npt.NDArray[Any] | None) -> None:
 def _may_hold_text(kind: pa.DataType) -> bool:
     fixed = pa.types.is_primitive(kind) or pa.types.is_null(kind) or pa.types.is_decimal(kind)
     return not fixed and kind not in (pa.binary(), pa.large_binary())
+
+
+def _is_plainly_ascii(chunk: pa.Array[Any]) -> bool:
+    """Whether this is a column of texts of which a look at all bytes at once tells that they are in order."""
+    widths = {pa.string(): np.int32, pa.large_string(): np.int64}
+    if chunk.type not in widths or not len(chunk):
+        return False
+    chunk.validate()  # the first and the last place are within the bytes
+    _, places, characters = chunk.buffers()
+    width = np.dtype(widths[chunk.type])
+    places = np.frombuffer(places, width, len(chunk) + 1, chunk.offset * width.itemsize)
+    begin, end = int(places[0]), int(places[-1])
+    if begin == end:
+        return bool((places == begin).all())
+    rises = bool((places[1:] >= places[:-1]).all())
+    return rises and int(np.frombuffer(characters, np.int8, end - begin, begin).min()) >= 0
 
 
 def _fault(value: pa.Scalar[Any]) -> str | None:
