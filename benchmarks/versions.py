@@ -19,7 +19,7 @@ from measuring import heading, line, seconds
 from speed import REMEMBERING, sequence, steps
 
 HERE = Path(__file__).parents[1]
-ROUNDS = 21
+ROUNDS = 15
 MOST = 1.05
 
 KEYS = """SELECT a.price, b.price MATCH SELL AS a ; BUY AS b ; SELL AS c

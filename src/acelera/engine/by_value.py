@@ -214,6 +214,10 @@ class ValueMachine:
         _, name = stored_fields(self.actions[action], self.plan)[place]
         return leaves(values, kind, name)
 
+    def refuse_failures(self, action: int, place: int, at: Ints, kind: pa.DataType) -> None:
+        """An aggregate that failed is an error, and so is one that its type has no room for."""
+        self.stored_values(action, place, at, kind)
+
     # --- memory ---------------------------------------------------------------------------------------------------
 
     def collect(self, floor: int) -> None:

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar, cast
 
 import numba
 
@@ -35,15 +35,26 @@ def compiled(function: Function) -> Function:
     numba looks only at the file of a function to see whether what is in its cache is old; a kernel also holds what it
     calls, and the constants it uses, from other files.
     """
+    return _compiled(function)
+
+
+def inner(function: Function) -> Function:
+    """What kernels call in their loops. It makes no arrays, so its references to those given to it are not counted;
+    that would take longer than most of what such a function does.
+    """
+    return _compiled(function, _nrt=False)
+
+
+def _compiled(function: Function, **options: bool) -> Function:
     if AS_PYTHON:
         return function
     try:
-        kernel = numba.njit(cache=True, nogil=True)(function)
+        kernel: Any = numba.njit(cache=True, nogil=True, **options)(function)  # type: ignore[call-overload]
     except RuntimeError:  # there is no place where a cache could be written
-        return numba.njit(nogil=True)(function)  # type: ignore[return-value]  # it is called alike
-    kernel._cache._cache_file._source_stamp = SOURCES  # type: ignore[attr-defined]  # numba has no other way to say it
-    kernel._cache.save_overload = _if_possible(kernel._cache.save_overload)  # type: ignore[attr-defined]
-    return kernel  # type: ignore[return-value]
+        return cast(Function, numba.njit(nogil=True, **options)(function))  # type: ignore[call-overload]
+    kernel._cache._cache_file._source_stamp = SOURCES  # numba has no other way to say it
+    kernel._cache.save_overload = _if_possible(kernel._cache.save_overload)
+    return cast(Function, kernel)
 
 
 def _if_possible(save: Callable[..., None]) -> Callable[..., None]:

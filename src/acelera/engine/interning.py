@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from acelera.engine.compiled import compiled
+from acelera.engine.compiled import compiled, inner
 from acelera.engine.kernels import Array
 
 
-@compiled
+@inner
 def hash_row(row: Array, size: int) -> Array:
     """A number that is the same for equal rows."""
     mixed = np.uint64(1469598103934665603)
@@ -19,7 +19,7 @@ def hash_row(row: Array, size: int) -> Array:
     return np.int64(mixed >> np.uint64(1))
 
 
-@compiled
+@inner
 def intern_row(row: Array, size: int, rows: Array, table: Array, count: int) -> Array:
     """The number of a row, which is `count` if it is new; it is then added."""
     mask = len(table) - 1
@@ -40,7 +40,7 @@ def intern_row(row: Array, size: int, rows: Array, table: Array, count: int) -> 
     return count
 
 
-@compiled
+@inner
 def intern_set(members: Array, size: int, set_at: Array, items: Array, table: Array, count: int) -> Array:
     """The number of a set of configurations, given in order; `count` if it is new."""
     mask = len(table) - 1
@@ -91,7 +91,7 @@ def intern_sets_again(set_at: Array, items: Array, count: int, table: Array) -> 
 # --- rows of bytes ------------------------------------------------------------------------------------------------
 
 
-@compiled
+@inner
 def hash_bytes(data: Array, begin: int, end: int) -> Array:
     """A number that is the same for equal bytes."""
     mixed = np.uint64(1469598103934665603)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from acelera.engine.compiled import compiled
+from acelera.engine.compiled import compiled, inner
 from acelera.engine.nodes import BOTTOM, NO_NODES, UNION, is_union, join
 
 NOTHING = -1  # the mark of a transition that marks nothing, and the target of one that only ends matches
@@ -60,7 +60,7 @@ def running_latest(keys: Array, at: Array, newest: Array, by_key: Array, latest:
         latest[i] = by_key[key]
 
 
-@compiled
+@inner
 def give_block(key: int, size: int, slot_begin: Array, slot_room: Array, slots_used: Array) -> None:
     """A new block of slots for a key, at the end of the pool, as large as the next power of two."""
     room = 1

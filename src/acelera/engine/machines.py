@@ -88,6 +88,9 @@ class Machine(Protocol):
     def stored_values(self, action: int, place: int, at: Ints, kind: pa.DataType) -> Any:
         """What an action has stored in a place, for some of its stored values; an aggregate that failed is an error."""
 
+    def refuse_failures(self, action: int, place: int, at: Ints, kind: pa.DataType) -> None:
+        """Raise the error that `stored_values` would."""
+
     def busy_keys(self, keys: int) -> Ints:
         """Those of so many keys that have a partial match."""
 
@@ -200,6 +203,9 @@ class TableMachine:
     def stored_values(self, action: int, place: int, at: Ints, kind: pa.DataType) -> Any:
         """Nothing is ever stored."""
         raise AssertionError("a table stores no values")
+
+    def refuse_failures(self, action: int, place: int, at: Ints, kind: pa.DataType) -> None:
+        """Nothing that is stored can have failed."""
 
     def waiting(self, key: int) -> list[Waiting]:
         """The partial matches of a key."""

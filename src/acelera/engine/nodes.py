@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from acelera.engine.compiled import compiled
+from acelera.engine.compiled import compiled, inner
 
 UNION, BOTTOM, CHAIN = -1, -2, -3
 NO_NODES = -1
@@ -33,13 +33,13 @@ STEPS_LEFT = 3
 Array = Any
 
 
-@compiled
+@inner
 def is_union(mark: int) -> bool:
     """Whether a node with this mark has two sides."""
     return mark in (UNION, CHAIN)
 
 
-@compiled
+@inner
 def join(
     one: int,
     two: int,
@@ -96,7 +96,7 @@ def join(
     return nodes + passed
 
 
-@compiled
+@inner
 def meld(
     one: int,
     two: int,

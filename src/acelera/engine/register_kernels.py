@@ -107,7 +107,7 @@ def advance_registers(
 ) -> int:
     """Read events, as `kernels.advance` does; slots hold sets of configurations rather than sets of states."""
     width, stored_width = configurations.shape[1], stored.shape[1]
-    new = np.zeros(width, np.int64)
+    old, new = np.zeros(width, np.int64), np.zeros(width, np.int64)
     new_floats = new.view(np.float64)
     values = np.zeros(2 * stack_size, np.int64)  # the second half is for the high numbers of wide times
     reals = values.view(np.float64)
@@ -170,15 +170,18 @@ def advance_registers(
                     continue
             paired = 0
             for m in range(set_at[numbered], set_at[numbered + 1]):
-                old = configurations[members[m]]
+                for index in range(width):
+                    old[index] = configurations[members[m], index]
                 state = old[0]
                 at = edge_from[state, letter]
                 for e in range(at, at + edge_count[state, letter]):
                     edge = edge_list[e]
                     for index in range(width):
                         new[index] = 0
+                    universal = edge_universal[edge, 0] < edge_universal[edge, 1]
+                    end = edge_code[edge, 1] if universal else edge_code[edge, 2]
                     outcome = carry_out(
-                        code, edge_code[edge, 0], edge_code[edge, 1], old, new, new_floats, inputs, input_tags, i,
+                        code, edge_code[edge, 0], end, old, new, new_floats, inputs, input_tags, i,
                         positions[i], moments[i], latest, constants, constant_tags, ranks, values, reals, tags,
                         tuples, tuple_table, sets, set_items, sets_table, sizes,
                     )  # fmt: skip
@@ -203,7 +206,7 @@ def advance_registers(
                         for index in range(stored_width):
                             sign_row[index] = 0
                         sign_row[0] = action
-                        if stores[action] > 0:
+                        if universal and stores[action] > 0:
                             carry_out(
                                 code, edge_code[edge, 1], edge_code[edge, 2], old, new, new_floats, inputs, input_tags,
                                 i, positions[i], moments[i], latest, constants, constant_tags, ranks, values, reals,

@@ -241,11 +241,8 @@ class RegisterMachine:
 
     def stored_values(self, action: int, place: int, at: Ints, kind: pa.DataType) -> Any:
         """What an action has stored in a place, for some of its stored values."""
-        rows = self.tables.stored[at]
-        tags, values = rows[:, 1 + 2 * place], rows[:, 2 + 2 * place]
-        if (tags == op.FAILED).any():
-            raise AggregateError(OVERFLOW.message)
-        missing = tags != op.VALUE
+        missing = self._tags(place, at) != op.VALUE
+        values = self.tables.stored[:, 2 + 2 * place][at]
         match self.code.stored[self.actions[action]][place]:
             case Kind.FLOAT:
                 return pa.array(np.ascontiguousarray(values).view(np.float64), mask=missing).cast(kind)
@@ -260,6 +257,16 @@ class RegisterMachine:
             case Kind.DECIMAL:
                 return decimals(values, missing, self.code.scale).cast(kind)
         return pa.array(values, mask=missing).cast(kind)
+
+    def refuse_failures(self, action: int, place: int, at: Ints, kind: pa.DataType) -> None:
+        """An aggregate that failed is an error."""
+        self._tags(place, at)
+
+    def _tags(self, place: int, at: Ints) -> Ints:
+        tags: Ints = self.tables.stored[:, 1 + 2 * place][at]
+        if (tags == op.FAILED).any():
+            raise AggregateError(OVERFLOW.message)
+        return tags
 
     # --- memory ---------------------------------------------------------------------------------------------------
 

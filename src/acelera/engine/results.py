@@ -311,12 +311,15 @@ class _Page:
             if may_fail(each.function, self._given_type(index)):
                 self._fold(index)
         for action, fields in enumerate(self.presenter.stored):
-            entries = np.flatnonzero(self.action == action) if fields else ()
-            for place in range(len(fields) if len(entries) else 0):
-                self._stored_values(action, place, np.asarray(entries), None)
+            if fields:
+                assert self.stored_at is not None
+                at = self.stored_at[self.action == action]
+                for place, (mark, name) in enumerate(fields):
+                    self.presenter.machine.refuse_failures(action, place, at, self._field_type(mark, name))
 
     def _stored(self, name: str, entries: Ints, items: Ints, kind: pa.DataType) -> Any:
         """A stored attribute of made events: apart by action, since each stores its own."""
+        assert self.stored_at is not None
         pieces, places = [], []
         for action in np.unique(self.action[entries]).tolist():
             fields = self.presenter.stored[action]
@@ -325,13 +328,9 @@ class _Page:
                 field = (self.presenter.marks[item], name)
                 if len(place):
                     places.append(place)
-                    pieces.append(self._stored_values(action, fields.index(field), entries[place], kind))
+                    at = self.stored_at[entries[place]]
+                    pieces.append(self.presenter.machine.stored_values(action, fields.index(field), at, kind))
         return _put_back(pieces, places, kind)
-
-    def _stored_values(self, action: int, place: int, entries: Ints, kind: pa.DataType | None) -> Any:
-        assert self.stored_at is not None
-        known = kind if kind is not None else self._field_type(*self.presenter.stored[action][place])
-        return self.presenter.machine.stored_values(action, place, self.stored_at[entries], known)
 
     def _field_type(self, mark: Mark, name: str) -> pa.DataType:
         """The type of an attribute of made events, from a variable that can hold them."""

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from acelera.engine import opcodes as op
-from acelera.engine.compiled import compiled
+from acelera.engine.compiled import compiled, inner
 from acelera.engine.interning import intern_row, intern_set
 from acelera.engine.kernels import Array
 from acelera.engine.wide_times import narrowed, negative, plus, too_large, widened
@@ -21,13 +21,13 @@ TUPLES, VALUE_SETS, ITEMS, SET_COUNTS = range(4)
 LOWEST, HIGHEST = np.iinfo(np.int64).min, np.iinfo(np.int64).max
 
 
-@compiled
+@inner
 def adds_up(one: int, two: int) -> bool:
     """Whether a sum fits into 64 bits."""
     return not ((two > 0 and one > HIGHEST - two) or (two < 0 and one < LOWEST - two))
 
 
-@compiled
+@inner
 def multiplies(one: int, two: int) -> bool:
     """Whether a product fits into 64 bits. Told without multiplying: the compiler takes it that signed numbers do."""
     if one == 0 or two == 0:
@@ -38,13 +38,13 @@ def multiplies(one: int, two: int) -> bool:
     return bool(magnitude(one) <= limit // magnitude(two))
 
 
-@compiled
+@inner
 def magnitude(number: int) -> Array:
     """The absolute value, which always fits."""
     return np.uint64(number) if number >= 0 else np.uint64(0) - np.uint64(number)
 
 
-@compiled
+@inner
 def compared(operator: int, order: int) -> bool:
     """Whether a comparison holds, given the sign of left - right."""
     if operator == op.EQ:
@@ -60,13 +60,13 @@ def compared(operator: int, order: int) -> bool:
     return order >= 0
 
 
-@compiled
+@inner
 def clean(number: float) -> float:
     """One NaN and one zero."""
     return math.nan if number != number else number + 0.0
 
 
-@compiled
+@inner
 def sign(flavour: int, values: Array, floats: Array, one: int, two: int, ranks: Array) -> int:
     """The sign of left - right."""
     if flavour == op.FLOATS:
@@ -82,7 +82,7 @@ def sign(flavour: int, values: Array, floats: Array, one: int, two: int, ranks: 
     return -1 if left < right else 1
 
 
-@compiled
+@inner
 def fold_value(
     aggregate: int, row: Array, floats: Array, at: int, value: int, number: float, position: int, ranks: Array
 ) -> None:
@@ -150,7 +150,7 @@ def fold_value(
         fold_by_position(function, flavour, row, floats, at, value, number, position, ranks)
 
 
-@compiled
+@inner
 def fold_by_position(
     function: int,
     flavour: int,
@@ -177,7 +177,7 @@ def fold_by_position(
         row[at], row[first], row[first + 1] = op.VALUE, position, value
 
 
-@compiled
+@inner
 def finish(
     aggregate: int, row: Array, floats: Array, at: int, top: int, values: Array, reals: Array, factor: int
 ) -> Array:
@@ -215,7 +215,7 @@ def finish(
     return op.VALUE
 
 
-@compiled
+@inner
 def collect_member(
     new: Array,
     at: int,
@@ -338,7 +338,7 @@ def holds_for_all(
             return 1
 
 
-@compiled
+@inner
 def carry_out(
     code: Array,
     begin: int,
@@ -573,7 +573,7 @@ def carry_out(
     return 1
 
 
-@compiled
+@inner
 def arithmetic(what: int, flavour: int, values: Array, reals: Array, tags: Array, top: int) -> None:
     """An operation on the two values at the top of the stack; the result takes the place of the lower one."""
     low = top - 1

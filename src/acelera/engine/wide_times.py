@@ -6,7 +6,7 @@ computed of them until the definition gives up, at 2**100 nanoseconds.
 
 from __future__ import annotations
 
-from acelera.engine.compiled import compiled
+from acelera.engine.compiled import inner
 
 BITS, HALF = 62, 31
 LOW, LOW_HALF = (1 << BITS) - 1, (1 << HALF) - 1
@@ -28,7 +28,7 @@ def joined(high: int, low: int) -> int:
     return (high << BITS) + low
 
 
-@compiled
+@inner
 def widened(time: int, factor: int) -> tuple[int, int]:
     """A time in a unit of so many nanoseconds, at most 10**9."""
     scaled = (time >> HALF) * factor
@@ -36,7 +36,7 @@ def widened(time: int, factor: int) -> tuple[int, int]:
     return (scaled >> HALF) + (low >> BITS), low & LOW
 
 
-@compiled
+@inner
 def narrowed(high: int, low: int, factor: int) -> tuple[bool, int]:
     """The time in whole units, rounded down, if it fits into 64 bits."""
     whole, rest = high // factor, high % factor
@@ -47,20 +47,20 @@ def narrowed(high: int, low: int, factor: int) -> tuple[bool, int]:
     return True, (whole << BITS) + ((upper // factor) << HALF) + lower // factor
 
 
-@compiled
+@inner
 def plus(high: int, low: int, other_high: int, other_low: int) -> tuple[int, int]:
     """The sum of two wide times."""
     total = low + other_low
     return high + other_high + (total >> BITS), total & LOW
 
 
-@compiled
+@inner
 def negative(high: int, low: int) -> tuple[int, int]:
     """The same with the other sign."""
     return (-high, 0) if low == 0 else (-high - 1, LOW + 1 - low)
 
 
-@compiled
+@inner
 def too_large(high: int, low: int) -> bool:
     """Whether the definition has no value for it."""
     return high >= LIMIT or high < -LIMIT or (high == -LIMIT and low == 0)
