@@ -58,13 +58,19 @@ def gather_numbers(numbers: Ints, rows: Ints, found: Ints) -> None:
         found[i] = numbers[rows[i]]
 
 
+# An unsigned number as index needs no look whether it counts from the end, so several bytes are copied as one word.
+_ONE, _WORD = np.uint64(1), np.uint64(WORD)
+_PLACES = tuple(np.uint64(place) for place in range(WORD))
+
+
 @compiled
 def measure_texts(starts: Ints, rows: Ints, ends: Ints) -> int:
     """Where the texts of some rows end, each after the one before it, if all have room; how long they are together."""
     size = 0
     ends[0] = 0
     for i in range(len(rows)):
-        size += starts[rows[i] + 1] - starts[rows[i]]
+        row = np.uint64(rows[i])
+        size += starts[row + _ONE] - starts[row]
         ends[i + 1] = min(size, _LARGEST)
     return size
 
@@ -73,31 +79,42 @@ def measure_texts(starts: Ints, rows: Ints, ends: Ints) -> int:
 def gather_texts(starts: Ints, data: Ints, rows: Ints, ends: Ints, found: Ints) -> None:
     """The texts of some rows, one after another.
 
-    Most are short: a word is copied at once, whatever of it the text needs, since what follows is written afterwards.
+    Words are copied at once, whatever of the last one the text needs, since what follows is written afterwards.
     """
+    second, third, fourth, fifth, sixth, seventh, eighth = _PLACES[1:]
+    last = len(data) - WORD
     for i in range(len(rows)):
-        begin, at, copied = starts[rows[i]], ends[i], 0
-        if begin + WORD <= len(data):
-            one, two, three, four = data[begin], data[begin + 1], data[begin + 2], data[begin + 3]
-            five, six, seven, eight = data[begin + 4], data[begin + 5], data[begin + 6], data[begin + 7]
-            found[at], found[at + 1], found[at + 2], found[at + 3] = one, two, three, four
-            found[at + 4], found[at + 5], found[at + 6], found[at + 7] = five, six, seven, eight
-            copied = WORD
-        for j in range(copied, ends[i + 1] - at):
-            found[at + j] = data[begin + j]
+        begin, at, end = np.uint64(starts[np.uint64(rows[i])]), np.uint64(ends[i]), np.uint64(ends[i + 1])
+        while at < end and np.int64(begin) <= last:
+            one, two, three, four = data[begin], data[begin + second], data[begin + third], data[begin + fourth]
+            five, six, seven, eight = (
+                data[begin + fifth],
+                data[begin + sixth],
+                data[begin + seventh],
+                data[begin + eighth],
+            )
+            found[at], found[at + second], found[at + third], found[at + fourth] = one, two, three, four
+            found[at + fifth], found[at + sixth], found[at + seventh], found[at + eighth] = five, six, seven, eight
+            begin, at = begin + _WORD, at + _WORD
+        while at < end:
+            found[at] = data[begin]
+            begin, at = begin + _ONE, at + _ONE
 
 
 @compiled
 def rows_held(action: Ints, row: Ints, offsets: Ints, holds: Ints, rows: Ints, ends: Ints) -> int:
     """The rows of those entries of all matches whose action puts an event into a variable, which `holds` tells.
 
-    Also where those of each match end; and how many there are.
+    Also where those of each match end; and how many there are. Matches are short and of all lengths: a loop over all
+    entries goes where the processor expects it.
     """
-    count = 0
-    ends[0] = 0
-    for match in range(len(offsets) - 1):
-        for entry in range(offsets[match], offsets[match + 1]):
-            rows[count] = row[entry]
-            count += holds[action[entry]]
-        ends[match + 1] = count
-    return count
+    before = np.empty(len(action) + 1, ends.dtype)
+    count = np.uint64(0)
+    for entry in range(len(action)):
+        before[entry] = count
+        rows[count] = row[entry]
+        count += np.uint64(holds[np.uint64(action[entry])])
+    before[len(action)] = count
+    for match in range(len(offsets)):
+        ends[match] = before[np.uint64(offsets[match])]
+    return int(count)

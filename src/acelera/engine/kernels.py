@@ -318,16 +318,19 @@ def sort_by_counting(start_row: Array, begin: int, end: int, low: int, high: int
 def reordered(order: Array, offsets: Array, marks: Array, values: Array) -> tuple[Array, Array, Array, bool]:
     """What matches mark, in another order of the matches; and whether all of them have the same marks."""
     new_offsets, new_marks, new_values = np.zeros_like(offsets), np.empty_like(marks), np.empty_like(values)
-    at, alike = 0, True
+    one, at = np.uint64(1), np.uint64(0)  # unsigned: no look whether an index counts from the end
+    size = offsets[1] - offsets[0] if len(order) > 0 else 0
+    alike = True
     for i in range(len(order)):
-        first, last = offsets[order[i]], offsets[order[i] + 1]
-        if last - first != new_offsets[1] and i > 0:
-            alike = False
-        for j in range(last - first):
-            new_marks[at], new_values[at] = marks[first + j], values[first + j]
-            alike = alike and new_marks[j] == new_marks[at]
-            at += 1
+        match = np.uint64(order[i])
+        first, last = np.uint64(offsets[match]), np.uint64(offsets[match + one])
+        alike = alike and last - first == np.uint64(size)
+        while first < last:
+            new_marks[at], new_values[at] = marks[first], values[first]
+            first, at = first + one, at + one
         new_offsets[i + 1] = at
+    for entry in range(size, len(marks) if alike else 0):
+        alike = alike and marks[entry] == marks[entry - size]
     return new_offsets, new_marks, new_values, alike
 
 
