@@ -5,13 +5,17 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 EXAMPLES ?= 10000
 
-.PHONY: demo test lint bench bench-spark long docs clean
+.PHONY: demo test test-all lint bench bench-spark long docs clean
 
 demo: $(VENV)/.run
 	$(BIN)/acelera demo
 
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest -n auto --dist loadgroup
+	$(BIN)/python -m pytest -n auto --dist loadgroup -m "not slow"
+
+# Also what takes long, more random cases, and the site of the documents.
+test-all: $(VENV)/.dev docs
+	ACELERA_EXAMPLES=1000 $(BIN)/python -m pytest -n auto --dist loadgroup
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from acelera.cli.interrupts import end_on_interrupt, interrupts_raised
+from tiers import slow
 
 QUERY = "SELECT start, a.v AS low, max(b.v) AS top MATCH A AS a ; B+ AS b FILTER b[increasing(v)] WITHIN 6 EVENTS"
 
@@ -16,11 +17,11 @@ QUERY = "SELECT start, a.v AS low, max(b.v) AS top MATCH A AS a ; B+ AS b FILTER
     ("arguments", "moments"),
     [
         (["run", "q.acel", "events.csv", "--in-process", "-o", "x.parquet"], 20),
-        (["run", "q.acel", "events.csv", "--in-process", "-o", "x.csv"], 5),
-        (["run", "q.acel", "events.csv", "--in-process", "-o", "x.json"], 5),
-        (["run", "q.acel", "events.csv", "--in-process", "-o", "old", "--overwrite"], 5),
-        (["report", "q.acel", "events.csv", "--in-process", "-o", "page.html"], 10),
-        (["demo", "--in-process", "--events", "500"], 5),
+        slow(["run", "q.acel", "events.csv", "--in-process", "-o", "x.csv"], 5),
+        slow(["run", "q.acel", "events.csv", "--in-process", "-o", "x.json"], 5),
+        slow(["run", "q.acel", "events.csv", "--in-process", "-o", "old", "--overwrite"], 5),
+        slow(["report", "q.acel", "events.csv", "--in-process", "-o", "page.html"], 10),
+        slow(["demo", "--in-process", "--events", "500"], 5),
     ],
     ids=lambda given: " ".join(given) if isinstance(given, list) else "",
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import itertools
 import os
 from collections.abc import Callable
 from typing import Any
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 import acelera as ac
 from acelera.language import ast
 from strategies import cases, unordered
+from tiers import thinned
 
 EPOCH = datetime.datetime(2024, 1, 1)
 EXAMPLES = int(os.environ.get("ACELERA_SPARK_EXAMPLES", "12"))
@@ -111,8 +113,7 @@ def long_stream(size: int, seed: int) -> pa.Table:
     )
 
 
-@pytest.mark.parametrize("zone", [None, "UTC"])
-@pytest.mark.parametrize("text", SLICED)
+@pytest.mark.parametrize(("text", "zone"), thinned(itertools.product(SLICED, [None, "UTC"]), 3))
 def test_slices(text: str, zone: str | None, to_frame: Callable[[pa.Table], Any], conf: Any) -> None:
     """Each match belongs to one slice, whatever the slices are."""
     conf("spark.sql.shuffle.partitions", "5")

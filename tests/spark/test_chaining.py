@@ -9,6 +9,7 @@ import pytest
 import acelera as ac
 from engine.test_sessions import long_stream, shown
 from spark.test_streaming import Files, late_events, shuffled, zoned
+from tiers import slow
 
 PAIRS = ac.query("SELECT k, start_time, end_time, A.v AS v MATCH A ; B PARTITION BY k WITHIN 20 SECONDS")
 OTHERS = ac.query("SELECT k, start_time, end_time, A.v AS v MATCH A ; C PARTITION BY k WITHIN 20 SECONDS")
@@ -52,7 +53,8 @@ def together(frame: Any) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("build", "queries"), [(counted, 1), (without_duplicates, 1), (joined, 2), (matched_again, 2), (together, 2)]
+    ("build", "queries"),
+    [slow(counted, 1), slow(without_duplicates, 1), slow(joined, 2), (matched_again, 2), slow(together, 2)],
 )
 def test_matches_go_on_with_their_watermark(build: Build, queries: int, spark: Any, tmp_path: Path) -> None:
     table, files = zoned(long_stream(400)), Files(spark, tmp_path)

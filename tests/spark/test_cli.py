@@ -27,6 +27,7 @@ from acelera.cli.spark.errors import told_in_short
 from acelera.cli.spark.reading import frames_of
 from acelera.spark.schemas import arrow_schema
 from report.reading import data
+from tiers import thinned
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -347,7 +348,7 @@ processes._Recorded.__init__, batch._rows = launched, stuck
 
 
 @pytest.mark.usefixtures("spark")
-@pytest.mark.parametrize("moment", [STARTING, WRITTEN], ids=["while Spark starts", "before all is done"])
+@pytest.mark.parametrize("moment", thinned([STARTING, WRITTEN], 2), ids=["while Spark starts", "before all is done"])
 def test_ctrl_c_leaves_neither_files_nor_processes(moment: str, tmp_path: Path) -> None:
     program = f"{moment}\nfrom acelera.cli import main\nmain()"
     query, ticks = EXAMPLES / "swing.acel", EXAMPLES / "ticks.csv"

@@ -194,6 +194,7 @@ def test_a_corrupt_file(spark: Any, tmp_path: Path) -> None:
 # --- many rows ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_key_with_five_million_events(spark: Any) -> None:
     """One task reads them, batch after batch; positions matter, so that none can be dropped before."""
     rows = 5_000_000

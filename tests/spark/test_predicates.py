@@ -203,6 +203,7 @@ def expected(nasty: Any) -> dict[str, list[bool]]:
     return {text: definition(checked(text, schema), rows) for text in predicates()}
 
 
+@pytest.mark.xdist_group("predicates")  # what is expected is worked out once
 @pytest.mark.parametrize("mode", MODES)
 def test_the_jvm_computes_what_the_definition_says(
     mode: str,

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import acelera as ac
 from acelera.spark.streaming import late_events_of
 from engine.test_sessions import long_stream, shown, timed_cases
+from tiers import thinned
 
 pytest.importorskip("pyspark")
 
@@ -96,7 +97,7 @@ QUERIES = [
 ]
 
 
-@pytest.mark.parametrize("text", QUERIES)
+@pytest.mark.parametrize("text", thinned(QUERIES, 4))
 def test_a_stream_gives_the_matches_of_the_table(text: str, spark: Any, tmp_path: Path) -> None:
     table, files = zoned(long_stream(2_000)), Files(spark, tmp_path)
     files.put_all(shuffled(table, 55), 5)

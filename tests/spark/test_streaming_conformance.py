@@ -16,8 +16,9 @@ import acelera as ac
 from cases import Case, load_cases
 from spark.test_conformance import judge, shuffled, with_order
 from spark.test_streaming import Files
+from tiers import thinned
 
-EVERY = 1 if "ACELERA_SPARK_EXAMPLES" in os.environ else 120
+EVERY = 1 if "ACELERA_SPARK_EXAMPLES" in os.environ else 60
 
 
 def time_of(case: Case) -> str:
@@ -60,6 +61,6 @@ def without_zone(kind: pa.DataType) -> pa.DataType:
     return kind
 
 
-@pytest.mark.parametrize("case", [case for case in CASES if ordered_by_time(case)][::EVERY], ids=str)
+@pytest.mark.parametrize("case", thinned([case for case in CASES if ordered_by_time(case)][::EVERY], 4), ids=str)
 def test_case(case: Case, spark: Any, tmp_path: Path) -> None:
     judge(case, lambda: run(case, Files(spark, tmp_path)))
