@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -12,7 +13,7 @@ import pyarrow.dataset as ds
 import pytest
 
 import acelera as ac
-from acelera.tables import to_arrow
+from acelera.tables import refuse_bad_text, to_arrow
 
 UTC = datetime.timezone.utc
 MOMENT = datetime.datetime(2024, 1, 31, 10, 0, 0, 123000)
@@ -191,3 +192,31 @@ def test_an_aggregate_of_a_wrong_type_is_said() -> None:
         ac.query("SELECT halved(A.v) MATCH A").run(ROWS)
     ac.aggregate("halved", lift=float, combine=max, identity=0.0, finish=lambda state: state / 2, returns=float)
     assert ac.query("SELECT halved(A.v) MATCH A").run(ROWS).to_pylist() == [{"halved_A_v": 0.5}]
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string()])
+def test_texts_are_refused_where_arrow_finds_a_fault(kind: pa.DataType) -> None:
+    """Also those that a look at all bytes at once takes for plain, and those of which it sees only a slice."""
+    random, width = np.random.default_rng(1), np.int32 if kind == pa.string() else np.int64
+    verdicts = []
+    for _ in range(300):
+        data = bytes(random.choice([65, 66, 0xC3, 0xA4], 12, p=[0.5, 0.4, 0.05, 0.05]).tolist())
+        places = np.sort(random.integers(0, 13, 7)).astype(width)
+        falls = random.random() < 0.2
+        if falls:
+            random.shuffle(places[1:-1])
+        column = pa.Array.from_buffers(kind, 6, [None, pa.py_buffer(places), pa.py_buffer(data)])
+        column = column if falls else column.slice(*random.integers(0, 4, 2).tolist())
+        try:
+            column.validate(full=True)
+            valid = True
+        except pa.ArrowInvalid:
+            valid = False
+        try:
+            refuse_bad_text(pa.table({"s": column}), None)
+            taken = True
+        except ac.DataError:
+            taken = False
+        assert taken == valid, (data, places, column.offset, len(column))
+        verdicts.append(valid)
+    assert 50 < sum(verdicts) < 290

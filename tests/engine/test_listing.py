@@ -11,7 +11,7 @@ import pytest
 
 import acelera as ac
 from acelera.engine import kernels
-from acelera.engine.arena import Arena, Listed
+from acelera.engine.arena import Arena, Listed, Tree
 from acelera.engine.nodes import STEPS_LEFT, is_union
 from acelera.engine.session import Session
 
@@ -60,8 +60,8 @@ def sizes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     found: list[int] = []
     listing = Arena.listed
 
-    def listed(self: Arena) -> Iterator[Listed]:
-        for each in listing(self):
+    def listed(self: Arena, as_tree: bool) -> Iterator[Listed | Tree]:
+        for each in listing(self, as_tree):
             found.append(len(each) + len(each.marks))
             yield each
 
@@ -133,10 +133,12 @@ RISING = "MATCH R:+ AS r FILTER r[increasing(v)] AGG n[k <- count(r)] FILTER n.k
         ("SELECT start, end MATCH R:+", 1),
         ("SELECT a.v, c.v MATCH R AS a : R:+ AS b : R AS c", 3),
         ("SELECT start, end MATCH R:+ AS r AGG n[k <- count(r), m <- max(r.v)]", 1),  # a fold that nobody asks for
+        ("SELECT start, end, n.k, n.m MATCH R:+ AS r AGG n[k <- count(r), m <- max(r.v)]", 3),  # what matches share
+        ("SELECT start, end, sum(r.v) AS s, first(r.v) AS f MATCH R:+ AS r", 3),
     ],
 )
 def test_what_is_not_shown_is_not_walked_through(text: str, at_most: int, sizes: list[int]) -> None:
-    """Matches of up to 100 events, each of which differs from others in one number."""
+    """Matches of up to 100 events, each of which differs from others in one event."""
     table = pa.table({"type": ["R"] * 100, "v": list(range(100))})
     query = ac.query(text)
     session = query.open(table.schema)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -50,6 +50,51 @@ class Listed:
         )
 
 
+@dataclass(frozen=True)
+class Tree:
+    """Matches that share their ends: what each marks first, and for each entry the one that it is followed by, or -1.
+
+    An entry comes after the one that it is followed by, so what is gathered along matches is known in one pass.
+    """
+
+    start_row: Ints
+    end_row: Ints
+    leaf: Ints
+    parents: Ints
+    marks: Ints
+    values: Ints
+
+    def __len__(self) -> int:
+        return len(self.start_row)
+
+    def only(self, kept: Ints) -> Tree:
+        """Some of the matches."""
+        return replace(self, start_row=self.start_row[kept], end_row=self.end_row[kept], leaf=self.leaf[kept])
+
+    def listed(self, kept: npt.NDArray[np.bool_]) -> Listed:
+        """The matches one by one, with those of their entries whose mark is kept."""
+        offsets = np.zeros(len(self) + 1, np.int64)
+        kernels.measure_branches(self.leaf, self.parents, kept, self.marks, offsets[1:])
+        np.cumsum(offsets, out=offsets)
+        marks, values = _empty(offsets[-1]), _empty(offsets[-1])
+        kernels.write_branches(self.leaf, self.parents, kept, self.marks, self.values, marks, values)
+        return Listed(self.start_row, self.end_row, offsets, marks, values, _alike(offsets, marks))
+
+    def pieces(self, kept: npt.NDArray[np.bool_]) -> Iterator[Listed]:
+        """The same, some matches at a time."""
+        sizes = np.zeros(len(self), np.int64)
+        kernels.measure_branches(self.leaf, self.parents, kept, self.marks, sizes)
+        pages = np.cumsum(sizes) // LISTED_MARKS
+        for places in np.split(np.arange(len(self)), np.flatnonzero(np.diff(pages)) + 1):
+            yield self.only(places).listed(kept)
+
+
+def _alike(offsets: Ints, marks: Ints) -> bool:
+    """Whether all matches have the same marks."""
+    size = offsets[1] if len(offsets) > 1 else 0
+    return bool((np.diff(offsets) == size).all() and (marks[size:] == marks[: len(marks) - size]).all())
+
+
 def _by_start(starts: Ints, ends: Ints, offsets: Ints, marks: Ints, values: Ints) -> Listed:
     order = kernels.in_order_of_start(starts, ends)
     offsets, marks, values, alike = kernels.reordered(order, offsets, marks, values)
@@ -70,7 +115,7 @@ class Arena:
         self.counters = np.zeros(kernels.COUNTERS, np.int64)
         self.only_newest = False  # whether nobody asks for more than the newest start
         self._stack = _empty(1 << 10), _empty(1 << 10)
-        self._path = _empty(1 << 10), _empty(1 << 10)
+        self._path = _empty(1 << 10), _empty(1 << 10), _empty(1 << 10)
 
     @property
     def nodes(self) -> tuple[Ints, Ints, Ints, Ints]:
@@ -130,12 +175,13 @@ class Arena:
 
     # --- listing --------------------------------------------------------------------------------------------------
 
-    def listed(self) -> Iterator[Listed]:
+    def listed(self, as_tree: bool = False) -> Iterator[Listed | Tree]:
         """The matches of all hits, some at a time; afterwards there are no hits."""
         while self.counters[kernels.HIT_COUNT]:
             starts, ends = _empty(LISTED_MATCHES), _empty(LISTED_MATCHES)
             offsets, sizes = np.zeros(LISTED_MATCHES + 1, np.int64), np.zeros(2, np.int64)
-            marks, values = _empty(max(LISTED_MARKS, len(self._path[0]))), _empty(max(LISTED_MARKS, len(self._path[0])))
+            room = max(LISTED_MARKS, len(self._path[0]))
+            marks, values, parents = _empty(room), _empty(room), _empty(room if as_tree else 1)
             reason = kernels.DEEP
             while reason == kernels.DEEP:
                 reason = kernels.list_matches(
@@ -149,17 +195,30 @@ class Arena:
                     offsets,
                     marks,
                     values,
+                    parents,
                     sizes,
+                    as_tree,
                 )
                 if reason == kernels.DEEP:
                     self._stack = tuple(grown(each, 2 * len(each)) for each in self._stack)  # type: ignore[assignment]
                     self._path = tuple(grown(each, 2 * len(each)) for each in self._path)  # type: ignore[assignment]
                     if len(self._path[0]) > len(marks):  # one match must fit
                         marks, values = (grown(each, 2 * len(each)) for each in (marks, values))
+                        parents = grown(parents, len(marks)) if as_tree else parents
             if reason == kernels.DONE:
                 self.counters[[kernels.HIT_COUNT, kernels.HIT_CURSOR]] = 0
             found, written = sizes
-            if found:
+            if found and as_tree:
+                tree = Tree(
+                    starts[:found],
+                    ends[:found],
+                    offsets[1 : found + 1],
+                    parents[:written],
+                    marks[:written],
+                    values[:written],
+                )
+                yield tree.only(kernels.in_order_of_start(tree.start_row, tree.end_row))
+            elif found:
                 yield _by_start(starts[:found], ends[:found], offsets[: found + 1], marks[:written], values[:written])
 
     # --- memory ---------------------------------------------------------------------------------------------------

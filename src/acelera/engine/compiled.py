@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
+from numba.core.options import DefaultOptions
 
 Function = TypeVar("Function", bound=Callable[..., object])
 
@@ -42,7 +43,7 @@ def inner(function: Function) -> Function:
     """What kernels call in their loops. It makes no arrays, so its references to those given to it are not counted;
     that would take longer than most of what such a function does.
     """
-    return _compiled(function, _nrt=False)
+    return _compiled(function, **({"_nrt": False} if hasattr(DefaultOptions, "_nrt") else {}))
 
 
 def _compiled(function: Function, **options: bool) -> Function:

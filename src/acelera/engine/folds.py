@@ -47,13 +47,13 @@ def fold(
     of their attributes. An aggregate that fails is an error, even if others do not.
     """
     if values is None:
-        return _as(result, pa.array(_counts(segments, count)), function.name)
+        return as_result(result, pa.array(_counts(segments, count)), function.name)
     assert given is not None, "values have a type"
     entries = _Entries(values, given, positions, segments, count)
     column = _by_column(function, ignore_nulls, entries)
     if column is None:
         return leaves(_by_definition(function, ignore_nulls, entries), result, function.name)
-    return _as(result, column, function.name)
+    return as_result(result, column, function.name)
 
 
 @dataclass(frozen=True)
@@ -69,15 +69,7 @@ class _Entries:
     @cached_property
     def numbers(self) -> Numbers:
         """The values as numbers; there must be no NULL among them."""
-        match self.given.kind:
-            case Kind.TIMESTAMP | Kind.DURATION:
-                plain = self.values.cast(pa.int64())
-            case Kind.DATE:
-                plain = self.values.cast(pa.date32()).cast(pa.int32())
-            case _:
-                plain = self.values
-        width = np.float64 if self.given.kind is Kind.FLOAT else np.int64
-        return np.asarray(plain.to_numpy(zero_copy_only=False), dtype=width)
+        return numbers_of(self.values, self.given)
 
     @cached_property
     def sizes(self) -> Integers:
@@ -98,7 +90,18 @@ class _Entries:
         )
 
 
-def _as(result: pa.DataType, column: pa.Array[Any], name: str) -> pa.Array[Any]:
+def numbers_of(values: pa.Array[Any], given: Type) -> Numbers:
+    """Values, none of which is NULL, as numbers."""
+    match given.kind:
+        case Kind.TIMESTAMP | Kind.DURATION:
+            values = values.cast(pa.int64())
+        case Kind.DATE:
+            values = values.cast(pa.date32()).cast(pa.int32())
+    width = np.float64 if given.kind is Kind.FLOAT else np.int64
+    return np.asarray(values.to_numpy(zero_copy_only=False), dtype=width)
+
+
+def as_result(result: pa.DataType, column: pa.Array[Any], name: str) -> pa.Array[Any]:
     """The column with another type, converted as the values of a result are."""
     return column if column.type == result else leaves(plain_values(column, from_arrow(column.type)), result, name)
 
@@ -154,7 +157,7 @@ def _by_number(function: Aggregate, ignore_nulls: bool, entries: _Entries) -> pa
         doubt = _either(doubt, _too_long(numbers, natural))
     if doubt is not None and doubt.any():
         numbers[doubt] = _unscaled(_by_definition(function, ignore_nulls, entries.of(doubt)), natural)
-    return _column(numbers, _either(absent, nulled), natural)
+    return column_of_numbers(numbers, _either(absent, nulled), natural)
 
 
 def _presence(entries: _Entries) -> _Entries:
@@ -201,7 +204,7 @@ def _unscaled(values: list[Any], natural: Type) -> Numbers:
     return np.array([int(value) // factor for value in known], dtype=np.int64)
 
 
-def _column(numbers: Numbers, absent: Mask | None, natural: Type) -> pa.Array[Any]:
+def column_of_numbers(numbers: Numbers, absent: Mask | None, natural: Type) -> pa.Array[Any]:
     """Numbers as values of their type."""
     arrow = natural.arrow
     mask = absent if absent is not None and absent.any() else None

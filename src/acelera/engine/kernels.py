@@ -213,19 +213,26 @@ def list_matches(
     stack_depth: Array,
     path_mark: Array,
     path_value: Array,
+    path_entry: Array,
     counters: Array,
     start_row: Array,
     end_row: Array,
     offsets: Array,
     marks: Array,
     values: Array,
+    parents: Array,
     sizes: Array,
+    as_tree: bool,
 ) -> int:
-    """Write the matches of all hits, each as its first and last row and what it marks, from first to last."""
+    """Write the matches of all hits, each as its first and last row and what it marks, from first to last.
+
+    As a tree, what a match has in common with the one before, up to its end, is not written again: an entry has a
+    parent, which is what the match marks next, and in place of where a match ends, `offsets` tells what it marks first.
+    """
     hit, stacked = counters[HIT_CURSOR], counters[STACK_SIZE]
     found, written = sizes[0], sizes[1]
     whole_hit, whole_found, whole_written = hit, 0, 0  # up to here all matches that end at a row are written
-    reason, steps = DONE, 0
+    reason, steps, known = DONE, 0, 0  # so much of the path is in the tree
     while reason == DONE:
         if stacked == 0:
             if hit == counters[HIT_COUNT]:
@@ -253,11 +260,20 @@ def list_matches(
                     reason = FULL
                     break
                 start_row[found], end_row[found] = node_two[node], end
+                found += 1
+                if as_tree:
+                    for j in range(known, depth):
+                        marks[written], values[written] = path_mark[j], path_value[j]
+                        parents[written] = path_entry[j - 1] if j > 0 else -1
+                        path_entry[j] = written
+                        written += 1
+                    known = max(known, depth)
+                    offsets[found] = path_entry[depth - 1] if depth > 0 else -1
+                    break
                 for j in range(depth):
                     marks[written + j] = path_mark[depth - 1 - j]
                     values[written + j] = path_value[depth - 1 - j]
                 written += depth
-                found += 1
                 offsets[found] = written
                 break
             else:
@@ -265,6 +281,7 @@ def list_matches(
                     reason = DEEP
                     break
                 path_mark[depth], path_value[depth] = mark, node_two[node]
+                known = min(known, depth)
                 depth += 1
                 node = node_one[node]
         if reason != DONE:  # go on from this node
@@ -276,6 +293,33 @@ def list_matches(
     counters[STEPS] += steps
     sizes[0], sizes[1] = found, written
     return reason
+
+
+@compiled
+def measure_branches(leaf: Array, parents: Array, kept: Array, marks: Array, sizes: Array) -> None:
+    """How many entries of a kind that is kept each match of a tree has."""
+    below = np.zeros(len(parents), np.int64)
+    for entry in range(len(parents)):
+        below[entry] = kept[marks[entry]]
+        if parents[entry] >= 0:
+            below[entry] += below[parents[entry]]
+    for match in range(len(leaf)):
+        sizes[match] = below[leaf[match]] if leaf[match] >= 0 else 0
+
+
+@compiled
+def write_branches(
+    leaf: Array, parents: Array, kept: Array, marks: Array, values: Array, new_marks: Array, new_values: Array
+) -> None:
+    """The entries of matches of a tree, from first to last, if they are of a kind that is kept."""
+    at = 0
+    for match in range(len(leaf)):
+        entry = leaf[match]
+        while entry >= 0:
+            if kept[marks[entry]]:
+                new_marks[at], new_values[at] = marks[entry], values[entry]
+                at += 1
+            entry = parents[entry]
 
 
 @compiled

@@ -12,16 +12,17 @@ import pyarrow as pa
 
 from acelera.automata.model import Mark
 from acelera.automata.terms import Attr, Const, Finish, Reg, Term
-from acelera.engine.arena import Listed
+from acelera.engine.arena import Listed, Tree
 from acelera.engine.folds import fold
-from acelera.engine.frames import Frame, attribute_type, column_of
+from acelera.engine.frames import Frame, column_of
 from acelera.engine.gathering import rows_held, taken
 from acelera.engine.machines import Machine
 from acelera.engine.plan import FoldStep, Plan, stored_fields
-from acelera.engine.seen import given_attribute, given_type, may_fail
+from acelera.engine.seen import aggregated_actions, aggregated_type, given_attribute, given_type, may_fail
 from acelera.engine.store import ordinary, output_column
+from acelera.engine.walks import walked
 from acelera.language import ast
-from acelera.language.aggregates import find_aggregate
+from acelera.language.aggregates import Aggregate, find_aggregate
 from acelera.language.checker import Checked, Column, PartitionKey, struct_fields
 from acelera.language.types import INT, NULL, Type
 
@@ -132,10 +133,16 @@ class Presenter:
             dict.fromkeys(mark for action in actions for _, bag in action.marks for mark in bag)
         )
         self.stored = [stored_fields(action, plan) for action in actions]
+        aggregated = aggregated_actions(checked, plan)
+        self.as_tree = bool(aggregated)
+        self._listed = np.array([*(action not in aggregated for action in actions), *(True for _ in actions)], np.bool_)
 
-    def present(self, listed: Listed, rows: Frame) -> pa.RecordBatch:
+    def present(self, matches: Listed | Tree, rows: Frame) -> pa.RecordBatch:
         """The result rows of some matches."""
-        page = _Page(self, listed, rows)
+        if isinstance(matches, Tree):
+            page = _Page(self, matches.listed(self._listed), rows, matches)
+        else:
+            page = _Page(self, matches, rows)
         page.refuse_failures()
         arrays = [page.column(column) for column in self.checked.columns]
         page.close()
@@ -145,8 +152,8 @@ class Presenter:
 class _Page:
     """Some matches on their way to become columns."""
 
-    def __init__(self, presenter: Presenter, listed: Listed, rows: Frame) -> None:
-        self.presenter, self.listed, self.rows = presenter, listed, rows
+    def __init__(self, presenter: Presenter, listed: Listed, rows: Frame, tree: Tree | None = None) -> None:
+        self.presenter, self.listed, self.rows, self.tree = presenter, listed, rows, tree
         self.schema, self.plan = presenter.schema, presenter.plan
         self.action, self.row, self.offsets = listed.marks, listed.values, listed.offsets
         self.stored_at: Ints | None = None
@@ -214,16 +221,36 @@ class _Page:
         return pa.StructArray.from_arrays(arrays, fields=fields)
 
     def _aggregated(self, node: ast.Aggregation, kind: pa.DataType) -> Any:
-        function = find_aggregate(node.function)
+        function, given, values = find_aggregate(node.function), aggregated_type(node, self.presenter.checked), None
         assert function is not None
+        if self.tree is not None:
+            found = None
+            bags = [dict(action.marks).get(node.variable, ()) for action in self.presenter.actions]
+            attribute = node.attribute
+            if attribute is None or {self._source(mark, attribute) for bag in bags for mark in bag} == {(COLUMN, 0)}:
+                found = self._walked(function, attribute, given, [len(bag) for bag in bags], kind)
+            return found if found is not None else self._by_pieces(lambda page: page._aggregated(node, kind))
         held = self.held(node.variable)
-        given, values = None, None
-        if node.attribute is not None:
-            variable = self.presenter.checked.variables[node.variable]
-            given = variable.attributes.get(node.attribute) or attribute_type(node.attribute, self.schema)
+        if node.attribute is not None and given is not None:
             values = self._attribute(node.variable, node.attribute, given.arrow)
         positions = self.rows.positions[held.row]
         return fold(function, node.ignore_nulls, values, given, positions, held.match, len(self.listed), kind)
+
+    def _walked(
+        self, function: Aggregate, attribute: str | None, given: Type | None, counts: Sequence[int], kind: pa.DataType
+    ) -> Any | None:
+        """An aggregate of all matches at once, over as many values as each action gives; None if that cannot be."""
+        if self.tree is None or max(counts, default=0) > 1:
+            return None
+        column = None if attribute is None else self._shown(attribute)
+        holds = np.array([*counts, *(0 for _ in counts)], np.bool_)
+        return walked(function, column, given, holds, self.tree, kind)
+
+    def _by_pieces(self, values: Callable[[_Page], Any]) -> Any:
+        """What pages with all entries of the same matches say, a few matches each."""
+        assert self.tree is not None
+        pieces = self.tree.pieces(np.ones(2 * len(self.presenter.actions), np.bool_))
+        return pa.concat_arrays([values(_Page(self.presenter, piece, self.rows)) for piece in pieces])
 
     # --- variables ------------------------------------------------------------------------------------------------
 
@@ -363,9 +390,23 @@ class _Page:
     def _fold(self, index: int) -> Any:
         """The values of a fold, in the order in which they are closed."""
         if index not in self._folded:
-            values = self._folded_values(index)
+            values = self._folded_values(index) if self.tree is None else self._walked_fold(index)
             self._folded[index] = self._cast(values, ordinary(values.type))
         return self._folded[index]
+
+    def _walked_fold(self, index: int) -> Any:
+        """The same along a tree, if each match closes the fold once."""
+        given = [() if step is None else step.given for step in self._steps(index)]
+        terms = {term for each in given for term in each}
+        attribute, kind, found = self._given_attribute(index), self._given_type(index), None
+        once = np.bincount(self.match[self._closing(index) > 0], minlength=len(self.listed)) == 1
+        if once.all() and terms == {Const(True) if attribute is None else Attr(attribute)}:
+            function = find_aggregate(self.plan.folds[index].function)
+            assert function is not None
+            result = function.result(kind or INT)
+            assert result is not None
+            found = self._walked(function, attribute, kind, [len(each) for each in given], result.arrow)
+        return found if found is not None else self._by_pieces(lambda page: page._fold(index))
 
     def _folded_values(self, index: int) -> Any:
         steps = self._steps(index)

@@ -5,9 +5,12 @@ Marks still tell matches apart: two that mark different events are two rows, wha
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from acelera.automata.terms import Attr, Const, Finish, Reg, Term, subterms
 from acelera.engine.frames import attribute_type
 from acelera.engine.plan import Action, FoldStep, Plan, stored_fields
+from acelera.engine.walks import can_walk
 from acelera.language import ast
 from acelera.language.aggregates import find_aggregate
 from acelera.language.checker import Checked
@@ -30,6 +33,61 @@ def unseen_actions(checked: Checked, plan: Plan) -> frozenset[Action]:
         and not any(step.fold in folds for step in action.folds)
         and not any(_stored_may_fail(dict(mark.fields or ())[name]) for mark, name in stored_fields(action, plan))
     )
+
+
+def aggregated_actions(checked: Checked, plan: Plan) -> frozenset[Action]:
+    """The actions that leave nothing in a match but values for aggregates, if they may do so again and again and if all
+    such aggregates can be computed for many matches at once.
+    """
+    unseen, listed = unseen_actions(checked, plan), _listed_variables(checked)
+    found = frozenset(
+        action
+        for action in dict.fromkeys(edge.action for edge in plan.edges)
+        if action not in unseen
+        and not any(variable in listed for variable, _ in action.marks)
+        and not any(step.closes for step in action.folds)
+        and not stored_fields(action, plan)
+    )
+    again = any(edge.action in found and edge.source in _reachable(plan, edge.target) for edge in plan.edges)
+    walks = all(can_walk(function, given) for function, given in _aggregates(checked, plan))
+    return found if again and walks else frozenset()
+
+
+def _reachable(plan: Plan, state: int) -> set[int]:
+    found, ahead = {state}, [state]
+    while ahead:
+        here = ahead.pop()
+        new = {edge.target for edge in plan.edges if edge.source == here} - found
+        found |= new
+        ahead += new
+    return found
+
+
+def _aggregates(checked: Checked, plan: Plan) -> Iterator[tuple[str, Type | None]]:
+    """The functions that are computed from listed matches, and the types of what they are given."""
+    schema = checked.schema
+    assert schema is not None
+    steps = list(dict.fromkeys(step for edge in plan.edges for step in edge.action.folds))
+    for index in _folds_asked_for(plan, _shown_variables(checked), schema):
+        yield plan.folds[index].function, given_type(index, steps, schema)
+    for column in checked.columns:
+        if isinstance(column.source, ast.SelectAggregation):
+            yield column.source.aggregation.function, aggregated_type(column.source.aggregation, checked)
+
+
+def aggregated_type(node: ast.Aggregation, checked: Checked) -> Type | None:
+    """The type of the values that SELECT aggregates; None if it counts events."""
+    assert checked.schema is not None
+    if node.attribute is None:
+        return None
+    known = checked.variables[node.variable].attributes.get(node.attribute)
+    return known or attribute_type(node.attribute, checked.schema)
+
+
+def _listed_variables(checked: Checked) -> set[str]:
+    """The variables whose events are shown."""
+    sources = [column.source for column in checked.columns]
+    return {each.variable for each in sources if isinstance(each, ast.SelectVariable | ast.SelectAttribute)}
 
 
 def _shown_variables(checked: Checked) -> set[str]:

@@ -299,7 +299,7 @@ class Session:
     def _pages(self) -> Iterator[Page]:
         """The matches of all hits."""
         rows = self.store.frame()
-        for listed in self.machine.arena.listed():
+        for listed in self.machine.arena.listed(self._presenter.as_tree):
             if self._starting_before is not None:
                 kept = np.flatnonzero(self.store.ticks[listed.start_row] < self._starting_before)
                 listed = listed if len(kept) == len(listed) else listed.only(kept)
