@@ -132,7 +132,8 @@ def refuse_bad_text(table: pa.Table, numbers: npt.NDArray[Any] | None) -> None:
             if not all(map(_is_plainly_ascii, column.chunks)):
                 column.validate(full=True)
         except pa.ArrowInvalid as error:
-            faults = ((row, _fault(column[row])) for row in range(len(column)))
+            readable = all(map(_can_be_looked_at, column.chunks))
+            faults = ((row, _fault(column.slice(row, 1).chunk(0), readable)) for row in range(len(column)))
             row, fault = next(((row, fault) for row, fault in faults if fault), (0, str(error)))
             place = "" if numbers is None else f"row {numbers[row]}: "
             raise DataError(
@@ -146,29 +147,43 @@ def _may_hold_text(kind: pa.DataType) -> bool:
     return not fixed and kind not in (pa.binary(), pa.large_binary())
 
 
+_PLACES: dict[pa.DataType, np.dtype[Any]] = {pa.string(): np.dtype(np.int32), pa.large_string(): np.dtype(np.int64)}
+"""Texts that stand one after another, and how the places where they begin are written."""
+
+
 def _is_plainly_ascii(chunk: pa.Array[Any]) -> bool:
     """Whether this is a column of texts of which a look at all bytes at once tells that they are in order."""
-    widths = {pa.string(): np.int32, pa.large_string(): np.int64}
-    if chunk.type not in widths or not len(chunk):
+    if chunk.type not in _PLACES or not len(chunk):
         return False
     chunk.validate()  # the first and the last place are within the bytes
-    _, places, characters = chunk.buffers()
-    width = np.dtype(widths[chunk.type])
-    places = np.frombuffer(places, width, len(chunk) + 1, chunk.offset * width.itemsize)
+    places, characters = _places(chunk), chunk.buffers()[2]
     begin, end = int(places[0]), int(places[-1])
-    if begin == end:
-        return bool((places == begin).all())
-    rises = bool((places[1:] >= places[:-1]).all())
-    return rises and int(np.frombuffer(characters, np.int8, end - begin, begin).min()) >= 0
+    plain = begin == end or int(np.frombuffer(characters, np.int8, end - begin, begin).min()) >= 0
+    return plain and bool((places[1:] >= places[:-1]).all())
 
 
-def _fault(value: pa.Scalar[Any]) -> str | None:
-    """What is wrong with a value, if anything is."""
+def _places(texts: pa.Array[Any]) -> npt.NDArray[Any]:
+    """Where each text begins, and where the last one ends."""
+    width = _PLACES[texts.type]
+    return np.frombuffer(texts.buffers()[1], width, len(texts) + 1, texts.offset * width.itemsize)
+
+
+def _can_be_looked_at(chunk: pa.Array[Any]) -> bool:
+    """Whether single texts can be read at all: one that ends before it begins would end this process."""
+    texts = chunk.dictionary if pa.types.is_dictionary(chunk.type) else chunk
+    return texts.type in _PLACES and bool((np.diff(_places(texts)) >= 0).all())
+
+
+def _fault(value: pa.Array[Any], readable: bool) -> str | None:
+    """What is wrong with an array of one value, if anything is."""
     try:
-        value.as_py()
+        if readable:
+            value.to_pylist()
+        else:
+            value.validate(full=True)
     except UnicodeDecodeError as error:
         return f"the bytes {error.object[error.start : error.end].hex(' ')} are not UTF-8"
-    except (ValueError, IndexError, pa.ArrowException) as error:  # such as an entry that a dictionary lacks
+    except (IndexError, pa.ArrowException) as error:  # such as an entry that a dictionary lacks
         return str(error)
     return None
 
