@@ -11,10 +11,19 @@ from acelera.automata import analysis, compilation, limits, parts
 from acelera.automata.compilation import compile_formula
 from acelera.automata.limits import MOST_TRANSITIONS, states_needed
 from acelera.language import ast
+from acelera.language.aggregates import aggregate_names
 from strategies import formulas
 
 SCHEMA = {"type": str, "v": int}
 HUGE = "MATCH " + " ALL ".join(f"T{number}" for number in range(40))
+MADE = [
+    "A"
+    + "".join(
+        f" AGG m[a <- {each}(A.{attribute})]" for each in aggregate_names() if each != "bool_and" and each != "bool_or"
+    )
+    for attribute in "vw"
+]
+"""Eleven events in one variable, each of which may equal any of eleven others."""
 ORS = " AND ".join(f"(a[v > {number}] OR b[v > {number}])" for number in range(40))
 
 
@@ -37,13 +46,14 @@ def test_it_is_refused_with_a_place_and_a_remedy() -> None:
         (f"MATCH A AS a ; B AS b FILTER {ORS}", "each OR of conditions on different variables"),
         ("MATCH " + " AND ".join(["(A+ ; (A OR B+))+ : ANY+"] * 40), "AND multiplies the states of its operands"),
         ("MATCH " + " OR ".join(f"({HUGE.removeprefix('MATCH ')})" for _ in range(2)), "ALL follows its operands"),
+        (f"MATCH ({MADE[0]}) AND ({MADE[1]})", "AND multiplies the states of its operands"),
         (f"MATCH C UNLESS (A AS a ; B AS b FILTER {ORS})", "each OR of conditions on different variables"),
     ],
 )
 def test_whatever_makes_it_large(text: str, hint: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "MOST_TRANSITIONS", 500)
     query = ac.query(text)
-    for use in (lambda: query.automaton, query.explain, lambda: query.run([{"type": "A", "v": 1}])):
+    for use in (lambda: query.automaton, query.explain, lambda: query.run([{"type": "A", "v": 1, "w": 1}])):
         with pytest.raises(ac.QueryTooLargeError) as caught:
             use()
         assert str(caught.value.problems[0].hint).startswith(hint)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import permutations, product
+from itertools import product
 
 from acelera.automata.analysis import is_idle
 from acelera.automata.conditions import filtered
@@ -206,13 +206,25 @@ def same_marks(one: Label, two: Label) -> list[tuple[Term, ...]]:
         here, there = (list((Counter(label.bag(name)) - same).elements()) for label in (one, two))
         if len(here) != len(there):
             return []
-        matched = {
-            tuple(condition for pair in conditions if pair is not None for condition in pair)
-            for order in permutations(there)
-            if None not in (conditions := [same_event(a, b) for a, b in zip(here, order, strict=True)])
-        }
-        ways = [(*way, *more) for way in ways for more in sorted(matched, key=repr)]
+        matched = sorted(dict.fromkeys(pairings(here, there)), key=repr)
+        refuse_more(len(ways) * len(matched))
+        ways = [(*way, *more) for way in ways for more in matched]
     return list(dict.fromkeys(ways))
+
+
+def pairings(here: Sequence[Mark], there: Sequence[Mark]) -> list[tuple[Term, ...]]:
+    """The conditions under which all marks here equal those there, each one of its own."""
+    found: dict[tuple[frozenset[int], tuple[Term, ...]], None] = {(frozenset(), ()): None}
+    for mark in here:
+        equal = {number: same_event(mark, other) for number, other in enumerate(there)}
+        found = {
+            (taken | {number}, (*conditions, *more)): None
+            for taken, conditions in found
+            for number, more in equal.items()
+            if more is not None and number not in taken
+        }
+        refuse_more(len(found))
+    return [conditions for _, conditions in found]
 
 
 def same_event(one: Mark, two: Mark) -> tuple[Term, ...] | None:
