@@ -16,13 +16,8 @@ from strategies import formulas
 
 SCHEMA = {"type": str, "v": int}
 HUGE = "MATCH " + " ALL ".join(f"T{number}" for number in range(40))
-MADE = [
-    "A"
-    + "".join(
-        f" AGG m[a <- {each}(A.{attribute})]" for each in aggregate_names() if each != "bool_and" and each != "bool_or"
-    )
-    for attribute in "vw"
-]
+FUNCTIONS = [name for name in aggregate_names() if not name.startswith("bool")]
+MADE = ["A" + "".join(f" AGG m[a <- {name}(A.{attribute})]" for name in FUNCTIONS) for attribute in "vw"]
 """Eleven events in one variable, each of which may equal any of eleven others."""
 ORS = " AND ".join(f"(a[v > {number}] OR b[v > {number}])" for number in range(40))
 
