@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from acelera.engine.compiled import compiled, inner
+from acelera.engine.compiled import inner
 
 UNION, BOTTOM, CHAIN = -1, -2, -3
 NO_NODES = -1
@@ -125,7 +125,7 @@ def meld(
     return unite(node_one[one], behind, False, node_mark, node_one, node_two, node_newest, nodes)
 
 
-@compiled
+@inner
 def unite(
     one: int,
     two: int,
