@@ -12,7 +12,7 @@ from acelera.automata.compilation import compile_formula
 from acelera.automata.contradictions import impossible
 from acelera.automata.interpreter import accepted
 from acelera.automata.model import Acea, Label, Transition
-from acelera.automata.simplify import PASSES, simplify
+from acelera.automata.simplify import PASSES, equivalent_states, simplify
 from acelera.automata.terms import Const, Reg, Term
 from acelera.automata.texts import term_of
 from acelera.language import ast
@@ -28,6 +28,28 @@ def test_a_pass_changes_nothing_that_is_accepted(
     formula, table = case
     automaton, events = compile_formula(formula, SCHEMA), events_of(table)
     assert accepted(one_pass(automaton), events) == accepted(automaton, events)
+
+
+@pytest.mark.property
+@given(case=cases())
+def test_states_are_equivalent_as_defined(case: tuple[ast.Formula, pa.Table]) -> None:
+    automaton = compile_formula(case[0], SCHEMA)
+    found, expected = equivalent_states(automaton), refined(automaton)
+    assert len(set(zip(found, expected, strict=True))) == len(set(found)) == len(set(expected))
+
+
+def refined(automaton: Acea) -> list[int]:
+    """Blocks of states, split until all states of each lead to the same blocks; all are looked at each time."""
+    block = [int(state in automaton.finals) + 2 * (state == automaton.initial) for state in range(automaton.states)]
+    while True:
+        leads = [
+            {(t.label, block[t.target]) for t in automaton.transitions if t.source == at} for at in range(len(block))
+        ]
+        numbers: dict[tuple[int, frozenset[tuple[Label, int]]], int] = {}
+        split = [numbers.setdefault((here, frozenset(to)), len(numbers)) for here, to in zip(block, leads, strict=True)]
+        if len(set(split)) == len(set(block)):
+            return block
+        block = split
 
 
 def test_example_6_is_as_small_as_in_the_paper() -> None:

@@ -139,3 +139,19 @@ def test_nan_is_one_value_and_zero_has_no_sign(method: str) -> None:
     for made in (marked("-0.0", "-w"), remembered("-0.0", "-w", {}), remembered("-0.0", "-w", BY_VALUE)):
         shown = [str(row["x"][0]["v"]) for row in ac.query(made).run(table[1:], method=method).to_pylist()]
         assert set(shown) == {"0.0"} and len(shown) == (2 if made.states == 2 else 1)
+
+
+@pytest.mark.parametrize("values", [[-(2**63)], [-(2**63), -1], [-(2**63), 0], [2**63 - 1, 0], [2**63 - 1, -1]])
+@pytest.mark.parametrize("kind", [pa.int64(), pa.duration("ns")])
+def test_ranges_that_just_fit(values: list[int], kind: pa.DataType) -> None:
+    table = pa.table({"type": ["A"] * len(values), "v": pa.array(values, pa.int64()).cast(kind)})
+    query = ac.query(
+        f"SELECT n.k MATCH START(A{':A' * (len(values) - 1)}) AGG n[k <- range(A.v)] FILTER n.k IS NOT NULL"
+    )
+    found = []
+    for method in ("engine", "automaton"):
+        try:
+            found.append(str(query.run(table, method=method)))
+        except ac.AggregateError as error:
+            found.append(str(error))
+    assert found[0] == found[1]

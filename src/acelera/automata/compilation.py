@@ -275,14 +275,17 @@ def contiguous(left: Part, right: Part) -> Part:
 
 
 def _between(left: Part, right: Part) -> int:
-    return left.states + right.states
+    return left.states + right.states - 2
 
 
 def _joined(left: Part, right: Part, waiting: tuple[Transition, ...]) -> Part:
+    """Both are trimmed, so that all states are of use, unless one of them has no match."""
+    if not left.transitions or not right.transitions:
+        return Part(2, ())
     between = _between(left, right)
     first = [replace(t, target=between) if t.target == FINAL else t for t in left.transitions]
-    second = [replace(t, source=between) if t.source == START_STATE else t for t in right.shifted(left.states)]
-    return trimmed(between + 1, [*first, *waiting, *second])
+    second = [replace(t, source=between) if t.source == START_STATE else t for t in right.shifted(left.states - 2)]
+    return Part(between + 1, (*first, *waiting, *second))
 
 
 def iteration(part: Part) -> Part:

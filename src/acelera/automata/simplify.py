@@ -98,23 +98,53 @@ def merge_by_label(automaton: Acea) -> Acea:
 
 def merge_equivalent_states(automaton: Acea) -> Acea:
     """One state for all from which the same can follow (the coarsest bisimulation)."""
+    block = equivalent_states(automaton)
+    first: dict[int, int] = {}
+    for state, each in enumerate(block):
+        first.setdefault(each, state)
+    moved = [replace(t, source=first[block[t.source]], target=first[block[t.target]]) for t in automaton.transitions]
+    return rebuilt(automaton, sorted(first.values()), moved)
+
+
+def equivalent_states(automaton: Acea) -> list[int]:
+    """For each state the number of its block: states from which the same can follow.
+
+    Blocks are split until all states of each lead to the same blocks. After a split, only those are looked at again
+    that lead to a state whose block has another number now; all others of their block still lead to the same ones.
+    """
     block = [int(state in automaton.finals) for state in range(automaton.states)]
     block[automaton.initial] += 2  # the initial state stays apart: runs begin there without registers
-    outgoing = by_source(automaton.transitions)
-    while True:
-        follows = [
-            (block[state], frozenset((t.label, block[t.target]) for t in outgoing.get(state, ())))
-            for state in range(automaton.states)
-        ]
-        numbers = {key: index for index, key in enumerate(dict.fromkeys(follows))}
-        refined = [numbers[key] for key in follows]
-        if len(set(refined)) == len(set(block)):
-            break
-        block = refined
-    first = {each: block.index(each) for each in block}
-    order = sorted(set(first.values()))
-    moved = [replace(t, source=first[block[t.source]], target=first[block[t.target]]) for t in automaton.transitions]
-    return rebuilt(automaton, order, moved)
+    labels: dict[Label, int] = {}
+    moves: list[list[tuple[int, int]]] = [[] for _ in block]
+    before: list[set[int]] = [set() for _ in block]
+    for t in automaton.transitions:
+        moves[t.source].append((labels.setdefault(t.label, len(labels)), t.target))
+        before[t.target].add(t.source)
+    members: dict[int, set[int]] = {}
+    for state, each in enumerate(block):
+        members.setdefault(each, set()).add(state)
+    unsure, numbers = set(range(automaton.states)), 4
+    while unsure:
+        by_block: dict[int, list[int]] = {}
+        for state in unsure:
+            by_block.setdefault(block[state], []).append(state)
+        renumbered = list[tuple[int, int]]()
+        for number, states in by_block.items():
+            groups: dict[frozenset[tuple[int, int]], list[int]] = {}
+            settled = next((state for state in members[number] if state not in unsure), None)
+            for state in states if settled is None else [settled, *states]:
+                follows = frozenset((label, block[target]) for label, target in moves[state])
+                groups.setdefault(follows, []).append(state)
+            kept = next(iter(groups)) if settled is not None else max(groups, key=lambda each: len(groups[each]))
+            for group in [each for follows, each in groups.items() if follows != kept]:
+                members[number].difference_update(group)
+                members[numbers] = set(group)
+                renumbered += [(state, numbers) for state in group]
+                numbers += 1
+        for state, number in renumbered:
+            block[state] = number
+        unsure = {source for state, _ in renumbered for source in before[state]}
+    return block
 
 
 PASSES = (drop_impossible, drop_useless_states, forget_dead_registers, merge_by_label, merge_equivalent_states)

@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 from acelera.engine.compiled import compiled
 from acelera.language.aggregates import INT64, Aggregate, canonical
 from acelera.language.events import seen
-from acelera.language.types import BOOL, Kind, Type, from_arrow
+from acelera.language.types import BOOL, INT, Kind, Type, from_arrow
 from acelera.tables import leaves, plain_values
 
 Integers = npt.NDArray[np.int64]
@@ -108,7 +108,7 @@ def as_result(result: pa.DataType, column: pa.Array[Any], name: str) -> pa.Array
 
 def _counts(segments: Integers, count: int) -> Integers:
     counts = np.zeros(count, dtype=np.int64)
-    _count(_fixed(segments), counts)
+    _count(fixed(segments), counts)
     return counts
 
 
@@ -143,6 +143,8 @@ def _by_column(function: Aggregate, ignore_nulls: bool, entries: _Entries) -> pa
             return _by_number(function, ignore_nulls, entries)
         if function.name in ("first", "last"):
             return _taken(function, ignore_nulls, entries)
+        if function.name in ("min", "max") and entries.given.kind in RANKED:
+            return _by_rank(function, ignore_nulls, entries)
     except pa.ArrowNotImplementedError:  # a type that this version of Arrow can only carry
         pass
     return None
@@ -158,6 +160,24 @@ def _by_number(function: Aggregate, ignore_nulls: bool, entries: _Entries) -> pa
     if doubt is not None and doubt.any():
         numbers[doubt] = _unscaled(_by_definition(function, ignore_nulls, entries.of(doubt)), natural)
     return column_of_numbers(numbers, _either(absent, nulled), natural)
+
+
+def _by_rank(function: Aggregate, ignore_nulls: bool, entries: _Entries) -> pa.Array[Any]:
+    """The smallest or largest of values that are no numbers, by where they stand among all of them."""
+    known, nulled = _without_nulls(entries, ignore_nulls)
+    ranks, values = ranked(known.values)
+    among = _Entries(pa.array(ranks), INT, known.positions, known.segments, known.count)
+    found, absent, _ = _OPERATIONS[function.name](among)
+    return values.take(pa.array(found, mask=_either(absent, nulled)))
+
+
+def ranked(values: pa.Array[Any]) -> tuple[Integers, pa.Array[Any]]:
+    """For each value, none of which is NULL, its place among the different ones; and these, in order."""
+    encoded = values.dictionary_encode()
+    order = pc.array_sort_indices(encoded.dictionary)
+    ranks = np.empty(len(order), np.int64)
+    ranks[order.to_numpy()] = np.arange(len(order))
+    return ranks[encoded.indices.to_numpy()], encoded.dictionary.take(order)
 
 
 def _presence(entries: _Entries) -> _Entries:
@@ -222,7 +242,7 @@ def column_of_numbers(numbers: Numbers, absent: Mask | None, natural: Type) -> p
 # --- the built-in functions ---------------------------------------------------------------------------------------
 
 
-def _fixed(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def fixed(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """The same, not to be written: numba compiles a loop once more for arrays that may be."""
     view = np.ascontiguousarray(array).view()
     view.flags.writeable = False
@@ -230,7 +250,7 @@ def _fixed(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 def _total(entries: _Entries, product: bool = False) -> _Folded:
-    values, segments = _fixed(entries.numbers), _fixed(entries.segments)
+    values, segments = fixed(entries.numbers), fixed(entries.segments)
     totals = np.full(entries.count, int(product), dtype=values.dtype)
     if entries.given.kind is Kind.FLOAT:
         _total_floats(product, values, segments, totals)
@@ -247,9 +267,9 @@ def _mean(entries: _Entries) -> _Folded:
 
 
 def _extreme(entries: _Entries, largest: bool, default: int = 0) -> Numbers:
-    values = _fixed(entries.numbers)
+    values = fixed(entries.numbers)
     found = np.full(entries.count, default, dtype=values.dtype)
-    _select(largest, values, _fixed(entries.segments), found)
+    _select(largest, values, fixed(entries.segments), found)
     return found
 
 
@@ -260,9 +280,9 @@ def _extent(entries: _Entries) -> _Folded:
 
 
 def _variance(entries: _Entries) -> _Folded:
-    values = _fixed(entries.numbers.astype(np.float64, copy=False))
+    values = fixed(entries.numbers.astype(np.float64, copy=False))
     variances = np.zeros(entries.count)
-    _spread(values, _fixed(entries.segments), variances)
+    _spread(values, fixed(entries.segments), variances)
     return _Folded(variances, entries.sizes < 2)
 
 
@@ -274,7 +294,7 @@ def _deviation(entries: _Entries) -> _Folded:
 def _edges(entries: _Entries, last: bool) -> tuple[Integers, Mask]:
     """Where the first or last value of each segment is, or -1; and whether another has the same position."""
     indices, tied = np.full(entries.count, -1, dtype=np.int64), np.zeros(entries.count, dtype=np.bool_)
-    _find_edges(last, _fixed(entries.positions), _fixed(entries.segments), indices, tied)
+    _find_edges(last, fixed(entries.positions), fixed(entries.segments), indices, tied)
     return indices, tied
 
 
@@ -296,6 +316,7 @@ def _taken(function: Aggregate, ignore_nulls: bool, entries: _Entries) -> pa.Arr
     return values.take(pa.array(indices, mask=_either(indices < 0, nulled)))
 
 
+RANKED = frozenset({Kind.STRING, Kind.DECIMAL})
 _NUMERIC = frozenset({Kind.INT, Kind.FLOAT, Kind.BOOL, Kind.TIMESTAMP, Kind.DURATION, Kind.DATE})
 _OPERATIONS: dict[str, Callable[[_Entries], _Folded]] = {
     "count": lambda entries: _Folded(entries.sizes),

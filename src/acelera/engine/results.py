@@ -20,9 +20,9 @@ from acelera.engine.machines import Machine
 from acelera.engine.plan import FoldStep, Plan, stored_fields
 from acelera.engine.seen import aggregated_actions, aggregated_type, given_attribute, given_type, may_fail
 from acelera.engine.store import ordinary, output_column
-from acelera.engine.walks import walked
+from acelera.engine.walks import Walk
 from acelera.language import ast
-from acelera.language.aggregates import Aggregate, find_aggregate
+from acelera.language.aggregates import find_aggregate
 from acelera.language.checker import Checked, Column, PartitionKey, struct_fields
 from acelera.language.types import INT, NULL, Type
 
@@ -228,7 +228,8 @@ class _Page:
             bags = [dict(action.marks).get(node.variable, ()) for action in self.presenter.actions]
             attribute = node.attribute
             if attribute is None or {self._source(mark, attribute) for bag in bags for mark in bag} == {(COLUMN, 0)}:
-                found = self._walked(function, attribute, given, [len(bag) for bag in bags], kind)
+                walk = self._walk(attribute, [len(bag) for bag in bags], node.ignore_nulls)
+                found = None if walk is None else walk.aggregate(function, given, kind)
             return found if found is not None else self._by_pieces(lambda page: page._aggregated(node, kind))
         held = self.held(node.variable)
         if node.attribute is not None and given is not None:
@@ -236,15 +237,12 @@ class _Page:
         positions = self.rows.positions[held.row]
         return fold(function, node.ignore_nulls, values, given, positions, held.match, len(self.listed), kind)
 
-    def _walked(
-        self, function: Aggregate, attribute: str | None, given: Type | None, counts: Sequence[int], kind: pa.DataType
-    ) -> Any | None:
-        """An aggregate of all matches at once, over as many values as each action gives; None if that cannot be."""
+    def _walk(self, attribute: str | None, counts: Sequence[int], ignore_nulls: bool) -> Walk | None:
+        """The values of an attribute in all matches, as many as each action gives; None if one gives several."""
         if self.tree is None or max(counts, default=0) > 1:
             return None
         column = None if attribute is None else self._shown(attribute)
-        holds = np.array([*counts, *(0 for _ in counts)], np.bool_)
-        return walked(function, column, given, holds, self.tree, kind)
+        return Walk(self.tree, np.array([*counts, *(0 for _ in counts)], np.bool_), column, ignore_nulls)
 
     def _by_pieces(self, values: Callable[[_Page], Any]) -> Any:
         """What pages with all entries of the same matches say, a few matches each."""
@@ -405,7 +403,8 @@ class _Page:
             assert function is not None
             result = function.result(kind or INT)
             assert result is not None
-            found = self._walked(function, attribute, kind, [len(each) for each in given], result.arrow)
+            walk = self._walk(attribute, [len(each) for each in given], self.plan.folds[index].ignore_nulls)
+            found = None if walk is None else walk.aggregate(function, kind, result.arrow)
         return found if found is not None else self._by_pieces(lambda page: page._fold(index))
 
     def _folded_values(self, index: int) -> Any:

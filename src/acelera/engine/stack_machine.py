@@ -28,6 +28,12 @@ def adds_up(one: int, two: int) -> bool:
 
 
 @inner
+def subtracts(one: int, two: int) -> bool:
+    """Whether a difference fits into 64 bits."""
+    return one < 0 if two == LOWEST else adds_up(one, -two)
+
+
+@inner
 def multiplies(one: int, two: int) -> bool:
     """Whether a product fits into 64 bits. Told without multiplying: the compiler takes it that signed numbers do."""
     if one == 0 or two == 0:
@@ -196,7 +202,7 @@ def finish(
     elif function == op.RANGE:
         if real:
             reals[top] = clean(floats[first + 1] - floats[first])
-        elif adds_up(row[first + 1], -row[first]) and row[first] != LOWEST:
+        elif subtracts(row[first + 1], row[first]):
             values[top] = row[first + 1] - row[first]
         else:
             return op.FAILED
@@ -632,7 +638,7 @@ def arithmetic(what: int, flavour: int, values: Array, reals: Array, tags: Array
             values[low] = one + two
         else:
             tags[low] = op.NULL
-    elif (two != LOWEST and adds_up(one, -two)) or (two == LOWEST and one < 0):
+    elif subtracts(one, two):
         values[low] = one - two
     else:
         tags[low] = op.NULL
