@@ -152,6 +152,7 @@ def put_with_late_rows(files: Files) -> tuple[pa.Table, pa.Table]:
     return in_time, table.filter(pa.array(late & matter))
 
 
+@pytest.mark.slow
 def test_late_rows_are_counted_and_left_out(spark: Any, tmp_path: Path) -> None:
     files = Files(spark, tmp_path)
     query = ac.query("MATCH A ; B ; C PARTITION BY k WITHIN 20 SECONDS")

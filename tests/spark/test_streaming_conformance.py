@@ -61,6 +61,6 @@ def without_zone(kind: pa.DataType) -> pa.DataType:
     return kind
 
 
-@pytest.mark.parametrize("case", thinned([case for case in CASES if ordered_by_time(case)][::EVERY], 4), ids=str)
+@pytest.mark.parametrize("case", thinned([case for case in CASES if ordered_by_time(case)][::EVERY], 12), ids=str)
 def test_case(case: Case, spark: Any, tmp_path: Path) -> None:
     judge(case, lambda: run(case, Files(spark, tmp_path)))
