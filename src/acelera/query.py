@@ -381,7 +381,7 @@ class Query:
         from acelera.engine.snapshots import unpack
         from acelera.engine.validation import fitting
 
-        sections = unpack(snapshot, self._fingerprint())
+        sections = unpack(snapshot, self._fingerprint)
         with fitting():
             schema, ties = stream_of(sections)
             session = self._session(self._check(schema), ties, given_tests or (), numbered=given_tests is None)
@@ -395,8 +395,9 @@ class Query:
     def _session(self, checked: Checked, ties: str, given_tests: Sequence[int] = (), numbered: bool = True) -> Session:
         from acelera.engine.session import Session
 
-        return Session(checked, self._plan(checked), ties, self._fingerprint(), given_tests, numbered)
+        return Session(checked, self._plan(checked), ties, self._fingerprint, given_tests, numbered)
 
+    @cached_property
     def _fingerprint(self) -> str:
         from acelera.engine.session import fingerprint_of
 
@@ -542,6 +543,7 @@ class AutomatonQuery(Query):
     def _automaton(self, checked: Checked) -> Acea:
         return self.automaton
 
+    @cached_property
     def _fingerprint(self) -> str:
         from acelera.engine.session import fingerprint_of
 

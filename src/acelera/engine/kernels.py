@@ -312,14 +312,18 @@ def write_branches(
     leaf: Array, parents: Array, kept: Array, marks: Array, values: Array, new_marks: Array, new_values: Array
 ) -> None:
     """The entries of matches of a tree, from first to last, if they are of a kind that is kept."""
+    nearest = np.empty(len(parents), np.int64)  # from here on, the first that is kept
+    for entry in range(len(parents)):
+        nearest[entry] = -1 if parents[entry] < 0 else nearest[parents[entry]]
+        if kept[marks[entry]]:
+            nearest[entry] = entry
     at = 0
     for match in range(len(leaf)):
-        entry = leaf[match]
+        entry = -1 if leaf[match] < 0 else nearest[leaf[match]]
         while entry >= 0:
-            if kept[marks[entry]]:
-                new_marks[at], new_values[at] = marks[entry], values[entry]
-                at += 1
-            entry = parents[entry]
+            new_marks[at], new_values[at] = marks[entry], values[entry]
+            at += 1
+            entry = -1 if parents[entry] < 0 else nearest[parents[entry]]
 
 
 @compiled
