@@ -6,6 +6,8 @@ Marks still tell matches apart: two that mark different events are two rows, wha
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
+from graphlib import CycleError, TopologicalSorter
 
 from acelera.automata.terms import Attr, Const, Finish, Reg, Term, subterms
 from acelera.engine.frames import attribute_type
@@ -48,18 +50,29 @@ def aggregated_actions(checked: Checked, plan: Plan) -> frozenset[Action]:
         and not any(step.closes for step in action.folds)
         and not stored_fields(action, plan)
     )
-    again = any(edge.action in found and edge.source in _reachable(plan, edge.target) for edge in plan.edges)
+    cyclic = _states_on_cycles(plan) if found else set()
+    again = any(edge.action in found and {edge.source, edge.target} <= cyclic for edge in plan.edges)
     walks = all(can_walk(function, given) for function, given in _aggregates(checked, plan))
     return found if again and walks else frozenset()
 
 
-def _reachable(plan: Plan, state: int) -> set[int]:
-    found, ahead = {state}, [state]
-    while ahead:
-        here = ahead.pop()
-        new = {edge.target for edge in plan.edges if edge.source == here} - found
-        found |= new
-        ahead += new
+def _states_on_cycles(plan: Plan) -> set[int]:
+    """The states to which a run can come again, and not only by waiting; also those between two such."""
+    steps = [(edge.source, edge.target) for edge in plan.edges if not edge.idle]
+    back = [(target, source) for source, target in steps]
+    return {state for step in steps for state in step} - _up_to_a_cycle(steps) - _up_to_a_cycle(back)
+
+
+def _up_to_a_cycle(steps: list[tuple[int, int]]) -> set[int]:
+    """The states that no cycle leads to."""
+    sorter, found = TopologicalSorter[int](), set[int]()
+    for source, target in steps:
+        sorter.add(target, source)
+    with suppress(CycleError):  # it can still be asked for what comes before
+        sorter.prepare()
+    while ready := sorter.get_ready():
+        found.update(ready)
+        sorter.done(*ready)
     return found
 
 
