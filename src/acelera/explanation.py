@@ -9,8 +9,8 @@ from acelera.automata.analysis import (
     uses_contiguity,
     uses_positions,
 )
-from acelera.automata.drawing import label_text
-from acelera.automata.model import Acea, Label
+from acelera.automata.labels import Label, label_text
+from acelera.automata.model import Acea
 from acelera.language import ast
 
 MOST_SHOWN = 500

@@ -16,11 +16,11 @@ import pyarrow as pa
 
 from acelera import semantics
 from acelera.automata.compilation import compile_formula
+from acelera.automata.held_types import variables_of
 from acelera.automata.interpreter import accepted
 from acelera.automata.model import Acea
-from acelera.automata.registers import variables_of
 from acelera.automata.simplify import simplify
-from acelera.engine.bounds import check_limit, gathered, limited, told_of_memory, warn_of_more, watched
+from acelera.engine.session.bounds import check_limit, gathered, limited, told_of_memory, warn_of_more, watched
 from acelera.errors import AceleraWarning, AggregateError, UsageError, nearest
 from acelera.explanation import explain
 from acelera.language import ast
@@ -35,7 +35,7 @@ from acelera.tables import described_by, in_batches, refuse_bad_text, to_arrow, 
 
 if TYPE_CHECKING:
     from acelera.engine.plan import Plan
-    from acelera.engine.session import Session
+    from acelera.engine.session.session import Session
     from acelera.report import Findings, Limits
 
 METHODS = ("engine", "automaton", "semantics")
@@ -137,8 +137,8 @@ class Query:
         text = "\n  ".join([f"{text}\n\nengine", *self._how_it_runs(checked)])
         if not is_spark(frames):
             return text
-        from acelera.engine.session import columns_read
-        from acelera.spark.planning import pipeline_of
+        from acelera.engine.session.session import columns_read
+        from acelera.spark.pipeline import pipeline_of
 
         plan = self._plan(checked)
         pipeline = pipeline_of(checked, self._automaton(checked), plan)
@@ -146,7 +146,7 @@ class Query:
         return "\n  ".join([f"{text}\n\nspark", *pipeline.lines(plan, columns, frame.isStreaming)])
 
     def _how_it_runs(self, checked: Checked) -> list[str]:
-        from acelera.engine.choice import how_it_runs
+        from acelera.engine.machines.choice import how_it_runs
 
         assert checked.schema is not None
         return how_it_runs(self._plan(checked), checked.schema)
@@ -377,9 +377,9 @@ class Query:
         >>> later.push([{"type": "B", "v": 2}]).to_pylist()
         [{'A_v': 1, 'B_v': 2}]
         """
-        from acelera.engine.session import stream_of
-        from acelera.engine.snapshots import unpack
-        from acelera.engine.validation import fitting
+        from acelera.engine.session.session import stream_of
+        from acelera.engine.storage.snapshots import unpack
+        from acelera.engine.storage.validation import fitting
 
         sections = unpack(snapshot, self._fingerprint)
         with fitting():
@@ -393,13 +393,13 @@ class Query:
         return self._session(self._check(schema), ties, given_tests, numbered=False)
 
     def _session(self, checked: Checked, ties: str, given_tests: Sequence[int] = (), numbered: bool = True) -> Session:
-        from acelera.engine.session import Session
+        from acelera.engine.session.session import Session
 
         return Session(checked, self._plan(checked), ties, self._fingerprint, given_tests, numbered)
 
     @cached_property
     def _fingerprint(self) -> str:
-        from acelera.engine.session import fingerprint_of
+        from acelera.engine.session.session import fingerprint_of
 
         return fingerprint_of(f"{self.bag_union} {self}")
 
@@ -427,8 +427,8 @@ class Query:
         return self._planned[1]
 
     def _run_engine(self, table: pa.Table, checked: Checked, ties: str, limit: int | None) -> pa.Table:
-        from acelera.engine.order import order_columns, sorted_indices
-        from acelera.engine.session import in_order
+        from acelera.engine.session.order import order_columns, sorted_indices
+        from acelera.engine.session.session import in_order
 
         session, numbers = self._session(checked, ties), np.arange(1, table.num_rows + 1)
         assert checked.schema is not None
@@ -545,7 +545,7 @@ class AutomatonQuery(Query):
 
     @cached_property
     def _fingerprint(self) -> str:
-        from acelera.engine.session import fingerprint_of
+        from acelera.engine.session.session import fingerprint_of
 
         return fingerprint_of(f"{self._built!r} {self}")
 
@@ -632,7 +632,7 @@ def warn_of_misspelt_types(formula: ast.Formula, table: pa.Table, schema: Schema
 
     If nothing was found, a type that no row has is told in any case.
     """
-    from acelera.engine.store import decoded
+    from acelera.engine.session.store import decoded
 
     if schema.type_column is None:
         return

@@ -10,11 +10,12 @@ import acelera as ac
 from acelera.automata import simplify as passes
 from acelera.automata.compilation import compile_formula
 from acelera.automata.contradictions import impossible
+from acelera.automata.handwritten import term_of
 from acelera.automata.interpreter import accepted
-from acelera.automata.model import Acea, Label, Transition
+from acelera.automata.labels import Label
+from acelera.automata.model import Acea, Transition
 from acelera.automata.simplify import PASSES, equivalent_states, simplify
 from acelera.automata.terms import Const, Reg, Term
-from acelera.automata.texts import term_of
 from acelera.language import ast
 from strategies import SCHEMA, cases, events_of
 

@@ -10,7 +10,7 @@ from rich.console import Console
 from acelera.cli import main
 from acelera.cli import progress as showing
 from acelera.cli.printing import visible
-from acelera.cli.tables import table_of
+from acelera.cli.terminal_tables import table_of
 
 EVIL = "\x1b[31m\x07\r\x7f\x9b2J\u202eabc\u2066[red]\u2028\udc80"
 SHOWN = "␛[31m␇␍␡�2J�abc�[red]��"

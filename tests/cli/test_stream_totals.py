@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from acelera.cli.progress import Progress
-from acelera.cli.spark.streaming import MATCHES, _Totals
+from acelera.cli.spark.run_stream import MATCHES, _Totals
 
 
 class Said(Progress):

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 import acelera as ac
-from acelera.engine.snapshots import pack, unpack
+from acelera.engine.storage.snapshots import pack, unpack
 from strategies import long_stream
 
 QUERIES = [

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import acelera as ac
-from acelera.engine import bounds
-from acelera.engine.arena import LISTED_MATCHES
+from acelera.engine.nodes.arena import LISTED_MATCHES
+from acelera.engine.session import bounds
 
 FORTY = [{"type": "A", "v": number} for number in range(40)]
 """With A+ they have 2^40 matches."""
@@ -117,7 +117,7 @@ def test_memory_that_runs_out(monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: Any) -> None:
         raise MemoryError
 
-    monkeypatch.setattr("acelera.engine.results.Presenter.present", full)
+    monkeypatch.setattr("acelera.engine.results.presenter.Presenter.present", full)
     with pytest.raises(ac.TooManyMatchesError, match=r"over 40 events, and memory has run out\. limit="):
         EVERY_CHOICE.run(FORTY)
 

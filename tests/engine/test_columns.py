@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acelera.engine import columns
-from acelera.engine.columns import is_columnar, predicate_mask
+from acelera.engine.predicates import masks as columns
+from acelera.engine.predicates.masks import is_columnar, predicate_mask
 from acelera.errors import Problem
 from acelera.language import ast
 from acelera.language.evaluation import evaluate

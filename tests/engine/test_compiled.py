@@ -4,8 +4,9 @@ import errno
 
 import pytest
 
-from acelera.engine import kernels, register_kernels
-from acelera.engine.compiled import SOURCES, compiled
+from acelera.engine.jit import SOURCES, compiled
+from acelera.engine.machines import register_kernels
+from acelera.engine.nodes import kernels
 
 
 def test_a_cache_is_as_old_as_the_whole_engine() -> None:

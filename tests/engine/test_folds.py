@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import acelera as ac
-from acelera.engine.folds import fold
+from acelera.engine.results.folds import fold
 from acelera.language.aggregates import Aggregate, Failure, aggregate_names, canonical, find_aggregate
 from acelera.language.types import INT, NULL, Type, from_arrow
 from acelera.tables import leaves, plain_values

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 import acelera as ac
-from acelera.engine.gathering import taken
+from acelera.engine.results.gathering import taken
 
 COLUMNS: dict[str, Any] = {
     "texts": pa.array(["", "a", "äöü", "longer than a word", "b", ""]),

@@ -10,10 +10,10 @@ import pyarrow as pa
 import pytest
 
 import acelera as ac
-from acelera.engine import kernels
-from acelera.engine.arena import Arena, Listed, Tree
-from acelera.engine.nodes import STEPS_LEFT, is_union
-from acelera.engine.session import Session
+from acelera.engine.nodes import kernels
+from acelera.engine.nodes.arena import Arena, Listed, Tree
+from acelera.engine.nodes.unions import STEPS_LEFT, is_union
+from acelera.engine.session.session import Session
 
 QUERIES = [
     "(A OR (B ; C)) ; D",

@@ -11,7 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import acelera as ac
-from acelera.engine import arena, growing, session
+from acelera.engine.nodes import arena
+from acelera.engine.session import session
+from acelera.engine.storage import growing
 from acelera.language import ast
 from strategies import checked_query, long_cases, unordered
 

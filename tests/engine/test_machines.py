@@ -7,9 +7,9 @@ import pyarrow as pa
 import pytest
 
 import acelera as ac
-from acelera.engine.by_value import ValueMachine
-from acelera.engine.machines import TableMachine
-from acelera.engine.registers import RegisterMachine
+from acelera.engine.machines.register_machine import RegisterMachine
+from acelera.engine.machines.table_machine import TableMachine
+from acelera.engine.machines.value_machine import ValueMachine
 
 FORMULAS = [
     "A AS a ; B AS b FILTER a.d < b.d",

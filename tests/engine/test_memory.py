@@ -8,7 +8,8 @@ import pyarrow as pa
 import pytest
 
 import acelera as ac
-from acelera.engine import growing, session
+from acelera.engine.session import session
+from acelera.engine.storage import growing
 
 EPOCH = datetime.datetime(2024, 1, 1)
 SCHEMA = pa.schema({"type": pa.string(), "sid": pa.string(), "v": pa.int64(), "ts": pa.timestamp("us")})

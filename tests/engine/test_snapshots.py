@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 
 from acelera import SnapshotError, UsageError
 from acelera.automata.terms import UNSET, Unset
-from acelera.engine import snapshots
-from acelera.engine.snapshots import decode, encode, pack, unpack
+from acelera.engine.storage import snapshots
+from acelera.engine.storage.snapshots import decode, encode, pack, unpack
 from acelera.language.aggregates import NULLED, Failure
 from acelera.language.events import Moment
 from acelera.tables import Opaque

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 import acelera as ac
-from acelera.engine import arena
+from acelera.engine.nodes import arena
 
 ALONG = [
     "SELECT start, end, n.k AS k MATCH R:+ AS r FILTER r[increasing(v)] AGG n[k <- count(r)]",

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 import acelera as ac
 from acelera.engine.positions import distances_matter
-from acelera.engine.session import columns_read
+from acelera.engine.session.session import columns_read
 from acelera.spark import waiting
 from acelera.spark.batch import Task
 from acelera.spark.streaming import Bucket, _micros

@@ -22,9 +22,9 @@ from acelera.cli import main
 from acelera.cli.group import LackingError
 from acelera.cli.inputs import find_inputs
 from acelera.cli.sources import sources_of
-from acelera.cli.spark import session as sessions
-from acelera.cli.spark.errors import told_in_short
-from acelera.cli.spark.reading import frames_of
+from acelera.cli.spark import spark_session as sessions
+from acelera.cli.spark.spark_errors import told_in_short
+from acelera.cli.spark.spark_files import frames_of
 from acelera.spark.schemas import arrow_schema
 from report.reading import data
 from tiers import thinned
@@ -330,7 +330,8 @@ processes._Recorded.__init__ = launched
 WRITTEN = """
 import os, signal, threading
 from pathlib import Path
-from acelera.cli.spark import batch, processes
+from acelera.cli.spark import run_batch as batch
+from acelera.cli.spark import processes
 
 launch = processes._Recorded.__init__
 

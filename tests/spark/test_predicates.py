@@ -18,7 +18,7 @@ from acelera.language.evaluation import evaluate
 from acelera.language.expressions import check_predicate
 from acelera.language.parser import parse_expression
 from acelera.language.schema import Schema, schema_of
-from acelera.spark.columns import to_column
+from acelera.spark.spark_expressions import to_column
 from acelera.tables import plain_values
 
 NAN, INF = float("nan"), float("inf")

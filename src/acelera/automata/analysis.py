@@ -7,7 +7,8 @@ from collections.abc import Callable, Hashable
 from itertools import product
 
 from acelera.automata.contradictions import impossible
-from acelera.automata.model import Acea, Label, Mark, Transition, reachable
+from acelera.automata.labels import Label, Mark
+from acelera.automata.model import Acea, Transition, reachable
 from acelera.automata.terms import (
     Attr,
     Identical,

@@ -11,10 +11,11 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 
 from acelera.automata.analysis import is_idle
-from acelera.automata.conditions import filtered
 from acelera.automata.contradictions import impossible
+from acelera.automata.filters import filtered
+from acelera.automata.labels import IDLE, Label, Mark, marks
 from acelera.automata.limits import TooLargeError, refuse_more, too_large
-from acelera.automata.model import IDLE, Acea, Label, Mark, Transition, by_source, marks
+from acelera.automata.model import Acea, Transition, by_source
 from acelera.automata.parts import FINAL, START_STATE, Part, disjunction, trimmed
 from acelera.automata.terms import (
     Attr,

@@ -3,116 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
 
-from acelera.automata.terms import Attr, Const, Environment, Fresh, Reg, Term, fresh_read, registers_read, substitute
-from acelera.automata.texts import fields_of, term_of
+from acelera.automata.handwritten import fields_of, term_of
+from acelera.automata.labels import Label, Mark, label_text, marks
+from acelera.automata.terms import Term, fresh_read
+from acelera.drawing.graph import Graph
+from acelera.drawing.pictures import Drawing
 from acelera.errors import UsageError
-from acelera.language.events import STREAM, Event, made_event
-
-if TYPE_CHECKING:
-    from acelera.automata.drawing import Drawing
-
-
-@dataclass(frozen=True)
-class Mark:
-    """A renaming: which event a transition puts into a variable.
-
-    `fields` map the attributes of the new event to terms over the event and the registers as they are after the
-    assignment; None stands for the event as it was read, whole. The origin tells events of the stream from those
-    that an AGG made; `typed` tells whether the new event keeps the type of the one that was read.
-    """
-
-    fields: tuple[tuple[str, Term], ...] | None = None
-    typed: bool = True
-    origin: tuple[int, int] = STREAM
-
-    def attribute(self, name: str) -> Term:
-        """What an attribute of the new event is."""
-        fields = None if self.fields is None else dict(self.fields)
-        if fields is not None and name in fields:
-            return fields[name]
-        has_it = fields is None or name in ("time", "position") or (name == "type" and self.typed)
-        return Attr(name) if has_it else Const(None)
-
-    def terms(self) -> tuple[Term, ...]:
-        """All terms of the mark."""
-        return () if self.fields is None else tuple(term for _, term in self.fields)
-
-    def event(self, env: Environment) -> Event:
-        """⟦r⟧(ν): the new event; its time is that of the event in hand."""
-        read = env.event
-        if self.fields is None:
-            return replace(read, origin=self.origin)
-        values = {name: term.value(env) for name, term in self.fields}
-        kept = read.type if self.typed else None
-        return made_event(read.position, values, kept, read.time, self.origin, read.place)
-
-
-Marks = tuple[tuple[str, tuple[Mark, ...]], ...]
-"""For each variable a bag of marks, sorted; variables with an empty bag are left out."""
-
-
-def marks(bags: Mapping[str, Iterable[Mark]]) -> Marks:
-    """λ from a mapping."""
-    listed = {name: tuple(sorted(bag, key=_mark_order)) for name, bag in bags.items()}
-    return tuple((name, listed[name]) for name in sorted(listed) if listed[name])
-
-
-def _mark_order(mark: Mark) -> tuple[tuple[int, int], str]:
-    return (mark.origin, repr(mark.fields))
-
-
-@dataclass(frozen=True)
-class Label:
-    """What a transition does besides moving: (σ, P, λ).
-
-    Assignments are made one after the other. They read the registers as they were before, and those before them;
-    predicate and marks see them as they are after it. A register that is not assigned is forgotten.
-    """
-
-    assign: tuple[tuple[str, Term], ...] = ()
-    predicate: tuple[Term, ...] = ()
-    marks: Marks = ()
-
-    @cached_property
-    def _hash(self) -> int:
-        return hash((self.assign, self.predicate, self.marks))
-
-    def __hash__(self) -> int:
-        return self._hash  # labels are compared often and are large
-
-    def __getstate__(self) -> dict[str, object]:
-        return {name: value for name, value in self.__dict__.items() if name != "_hash"}  # which this process made
-
-    def bag(self, variable: str) -> tuple[Mark, ...]:
-        """λ(X)."""
-        return dict(self.marks).get(variable, ())
-
-    def before(self, term: Term) -> Term:
-        """A term over the registers as they are after the assignment, for use in a further assignment."""
-        return substitute(term, lambda part: Fresh(part.name) if isinstance(part, Reg) else None)
-
-    @cached_property
-    def reads_before(self) -> frozenset[str]:
-        """The registers whose former value matters."""
-        return frozenset().union(*(registers_read(term) for _, term in self.assign))
-
-    @cached_property
-    def reads_after(self) -> frozenset[str]:
-        """The registers that predicate and marks look at."""
-        marked = [term for _, bag in self.marks for mark in bag for term in mark.terms()]
-        return frozenset().union(*(registers_read(term) for term in (*self.predicate, *marked)))
-
-    def with_assign(self, more: Mapping[str, Term]) -> Label:
-        """The label with further assignments."""
-        return replace(self, assign=(*self.assign, *more.items()))
-
-    def with_predicate(self, *more: Term) -> Label:
-        """The label with a stronger predicate."""
-        return replace(self, predicate=tuple(dict.fromkeys((*self.predicate, *more))))
 
 
 @dataclass(frozen=True)
@@ -179,10 +77,6 @@ class Move:
 
 def _listed(value: object) -> list[object]:
     return list(value) if isinstance(value, list | tuple) else [value]
-
-
-IDLE = Label()
-"""Read an event and do nothing: forget all registers, mark nothing."""
 
 
 @dataclass(frozen=True)
@@ -275,9 +169,16 @@ class Acea:
 
     def draw(self) -> Drawing:
         """A picture: `.dot` and `.mermaid` are texts, `.svg()` is an SVG; a notebook shows it."""
-        from acelera.automata.drawing import Drawing
+        return Drawing(self._graph(f"automaton of {self.size()}", self.guards))
 
-        return Drawing(self)
+    def _graph(self, described: str, inner: Sequence[Acea] = ()) -> Graph:
+        """The automaton as something to draw; there is one arrow between two states, with all their labels."""
+        edges: dict[tuple[int, int], list[str]] = {}
+        for t in self.transitions:
+            edges.setdefault((t.source, t.target), []).append(label_text(t.label))
+        names = tuple(self.name(state) for state in range(self.states))
+        graphs = tuple(each._graph(f"guard {number}") for number, each in enumerate(inner, 1))
+        return Graph(names, self.initial, self.finals, edges, described, graphs)
 
     def _repr_mimebundle_(self, **options: object) -> dict[str, str]:
         return self.draw()._repr_mimebundle_(**options)

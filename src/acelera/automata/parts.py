@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from acelera.automata.labels import Label
 from acelera.automata.limits import refuse_more
-from acelera.automata.model import Label, Transition, reachable
+from acelera.automata.model import Transition, reachable
 
 START_STATE, FINAL = 0, 1
 

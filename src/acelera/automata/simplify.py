@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from acelera.automata.analysis import live_registers, needed_registers
 from acelera.automata.contradictions import impossible
-from acelera.automata.model import Acea, Label, Transition, by_source, reachable
+from acelera.automata.labels import Label
+from acelera.automata.model import Acea, Transition, by_source, reachable
 
 
 def simplify(automaton: Acea) -> Acea:

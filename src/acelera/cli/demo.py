@@ -18,7 +18,7 @@ from acelera.cli.group import main
 from acelera.cli.outputs import not_written, page_written
 from acelera.cli.printing import visible
 from acelera.cli.progress import progress
-from acelera.cli.tables import console, table_of
+from acelera.cli.terminal_tables import console, table_of
 from acelera.demo.market import ticks
 from acelera.files import beside
 from acelera.query import Query, query
@@ -81,7 +81,7 @@ def _source(path: Path, in_process: bool, debug: bool) -> Iterator[Any]:
     if in_process:
         yield pq.read_table(path)
         return
-    from acelera.cli.spark.session import session
+    from acelera.cli.spark.spark_session import session
 
     with ExitStack() as stack:
         with _doing("starting Spark"):

@@ -8,10 +8,10 @@ from typing import Any
 
 import click
 
+from acelera.cli.describe import listed, read_text
 from acelera.cli.inputs import Inputs, find_inputs
 from acelera.cli.outputs import Output
 from acelera.cli.progress import count
-from acelera.cli.queries import listed, read_text
 from acelera.language.ast import Key
 from acelera.language.parser import parse_query
 from acelera.query import Query, query

@@ -14,7 +14,7 @@ from acelera.cli.job import Job, Outcome
 from acelera.cli.outputs import refuse_unfit, writer
 from acelera.cli.progress import Progress
 from acelera.cli.sources import Source, sources_of
-from acelera.engine.order import compare_adjacent, order_columns, sorted_indices
+from acelera.engine.session.order import compare_adjacent, order_columns, sorted_indices
 from acelera.language.schema import Schema, schema_of
 from acelera.query import warn_of_misspelt_types
 from acelera.tables import plain_values

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from acelera.cli.describe import EVENT_TYPE, ORDER_BY, QUERY, TYPE_COLUMN
 from acelera.cli.group import main
 from acelera.cli.inputs import is_remote
 from acelera.cli.job import Job, Outcome, job_of
@@ -14,7 +15,6 @@ from acelera.cli.options import DEBUG, FORMAT, INPUTS, PARTITION_BY, QUIET, WHAT
 from acelera.cli.outputs import page_written, refuse_overlap
 from acelera.cli.printing import tell
 from acelera.cli.progress import Progress, progress
-from acelera.cli.queries import EVENT_TYPE, ORDER_BY, QUERY, TYPE_COLUMN
 from acelera.errors import UsageError
 
 if TYPE_CHECKING:
@@ -98,6 +98,6 @@ def _found(job: Job, given: dict[str, Any], shown: Progress) -> Findings:
         from acelera.cli.local import find_here
 
         return find_here(job, shown, limits)
-    from acelera.cli.spark.batch import find_on_spark
+    from acelera.cli.spark.run_batch import find_on_spark
 
     return find_on_spark(job, shown, given["debug"], limits)

@@ -9,14 +9,14 @@ from typing import Any
 
 import click
 
+from acelera.cli.describe import EVENT_TYPE, ORDER_BY, QUERY, TYPE_COLUMN
 from acelera.cli.group import main
 from acelera.cli.job import Job, job_of
 from acelera.cli.options import DEBUG, FORMAT, INPUTS, PARTITION_BY, QUIET, WHAT_TIES
 from acelera.cli.outputs import find_output
 from acelera.cli.printing import say, tell
 from acelera.cli.progress import Progress, progress
-from acelera.cli.queries import EVENT_TYPE, ORDER_BY, QUERY, TYPE_COLUMN
-from acelera.cli.tables import console, table_of
+from acelera.cli.terminal_tables import console, table_of
 
 _DELAY = r"\d+ (millisecond|second|minute|hour|day|week)s?"
 
@@ -116,7 +116,7 @@ def _explained(job: Job, given: dict[str, Any]) -> str:
         from acelera.cli.local import explain_here
 
         return explain_here(job)
-    from acelera.cli.spark.batch import explain_on_spark
+    from acelera.cli.spark.run_batch import explain_on_spark
 
     return explain_on_spark(job, given["debug"])
 
@@ -128,14 +128,14 @@ def _found(job: Job, given: dict[str, Any], shown: Progress) -> tuple[str, Seque
 
         outcome = run_here(job, shown)
     else:
-        from acelera.cli.spark.batch import run_on_spark
+        from acelera.cli.spark.run_batch import run_on_spark
 
         outcome = run_on_spark(job, shown, given["debug"])
     return outcome.summary(shown.elapsed), outcome.rows
 
 
 def _streamed(job: Job, given: dict[str, Any], shown: Progress) -> tuple[str, None]:
-    from acelera.cli.spark.streaming import Watch, check_watch, run_stream
+    from acelera.cli.spark.run_stream import Watch, check_watch, run_stream
 
     watch = Watch(given["checkpoint"], given["watermark"] or "10 minutes", given["once"])
     check_watch(job, watch)

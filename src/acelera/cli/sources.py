@@ -15,7 +15,7 @@ import pyarrow.json
 import pyarrow.parquet
 
 from acelera.cli.inputs import Inputs
-from acelera.cli.texts import FORMS, IN_TEXTS, chosen, narrowed, read_as
+from acelera.cli.text_types import FORMS, IN_TEXTS, chosen, narrowed, read_as
 from acelera.errors import DataError, SchemaError, listing
 from acelera.language.schema import refuse_repeated
 

@@ -13,7 +13,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from acelera.automata.analysis import is_idle, may_part, uses_positions
-from acelera.automata.model import Acea, Label, Mark, Marks, Transition
+from acelera.automata.labels import Label, Mark, Marks
+from acelera.automata.model import Acea, Transition
 from acelera.automata.simplify import simplify
 from acelera.automata.terms import (
     UNSET,

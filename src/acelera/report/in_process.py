@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 
 from acelera.engine.frames import Frame
-from acelera.engine.keys import Keys
-from acelera.engine.order import order_columns, sorted_indices
-from acelera.engine.store import decoded, ordinary
+from acelera.engine.session.keys import Keys
+from acelera.engine.session.order import order_columns, sorted_indices
+from acelera.engine.session.store import decoded, ordinary
 from acelera.errors import UsageError
 from acelera.language import ast
 from acelera.language.checker import Checked
@@ -24,7 +24,7 @@ from acelera.report.matching import matches_of, with_type
 from acelera.report.values import cells
 
 if TYPE_CHECKING:
-    from acelera.engine.session import Page, Session
+    from acelera.engine.session.session import Page, Session
     from acelera.query import Query
 
 COUNTED = 10_000_000

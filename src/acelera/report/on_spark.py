@@ -19,9 +19,9 @@ from acelera.report.extension import SOME_MADE, Extension, extended, ticks
 from acelera.report.findings import Buckets, Findings, Ints, Limits, places_shown, that_fit
 from acelera.report.matching import matches_of, with_type
 from acelera.report.values import cells
-from acelera.spark.columns import quoted, ticks_of
 from acelera.spark.running import described
 from acelera.spark.schemas import spark_schema
+from acelera.spark.spark_expressions import quoted, ticks_of
 
 if TYPE_CHECKING:
     from acelera.query import Query

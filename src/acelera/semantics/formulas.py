@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from acelera.language import ast
 from acelera.language.events import ComplexEvent, Event, bag, complex_event, made_event
 from acelera.semantics.aggregation import aggregate
-from acelera.semantics.conditions import satisfies
+from acelera.semantics.satisfaction import satisfies
 
 Denotation = frozenset[ComplexEvent]
 

@@ -10,7 +10,7 @@ from acelera.language import ast
 from acelera.language.aggregates import canonical
 from acelera.language.checker import Checked, Column, PartitionKey, struct_fields
 from acelera.language.events import ComplexEvent, Event, Value, made_event, within
-from acelera.language.order import no_place, tie
+from acelera.language.order_errors import no_place, tie
 from acelera.language.schema import Schema
 from acelera.semantics.aggregation import aggregate
 from acelera.semantics.formulas import Stream, denotation

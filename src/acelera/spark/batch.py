@@ -11,17 +11,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from acelera.automata.terms import Term
-from acelera.engine.letters import LETTER
 from acelera.engine.plan import Plan
-from acelera.engine.session import Session, columns_read, fingerprint_of
+from acelera.engine.predicates.letters import LETTER
+from acelera.engine.session.session import Session, columns_read, fingerprint_of
 from acelera.engine.window import window_of
 from acelera.language.aggregates import Aggregate, install
 from acelera.language.checker import Checked
 from acelera.language.schema import Schema
 from acelera.language.types import Kind
-from acelera.spark.columns import quoted, ticks_of, to_column
-from acelera.spark.planning import Pipeline
+from acelera.spark.pipeline import Pipeline
 from acelera.spark.schemas import spark_schema
+from acelera.spark.spark_expressions import quoted, ticks_of, to_column
 
 if TYPE_CHECKING:
     from acelera.query import Query

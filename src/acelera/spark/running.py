@@ -14,17 +14,17 @@ from typing import Any
 import pyarrow as pa
 
 from acelera.automata.model import Acea
-from acelera.engine.letters import LETTER
 from acelera.engine.plan import Plan
-from acelera.engine.session import columns_read
+from acelera.engine.predicates.letters import LETTER
+from acelera.engine.session.session import columns_read
 from acelera.errors import AceleraWarning, SchemaError, UsageError
 from acelera.language.aggregates import own_aggregates
 from acelera.language.checker import Checked
 from acelera.language.schema import Schema
 from acelera.spark.batch import Task, run_batch
-from acelera.spark.columns import quoted
-from acelera.spark.planning import pipeline_of
+from acelera.spark.pipeline import pipeline_of
 from acelera.spark.schemas import arrow_schema, nullable, spark_schema
+from acelera.spark.spark_expressions import quoted
 from acelera.spark.streaming import check_watermark, run_streaming
 
 _DEFAULT_PYTHON = "python3"

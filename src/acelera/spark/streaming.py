@@ -22,18 +22,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from acelera.engine.kernels import FAR_PAST
-from acelera.engine.order import order_columns, sorted_indices
+from acelera.engine.nodes.kernels import FAR_PAST
 from acelera.engine.plan import Plan
-from acelera.engine.session import Session, columns_read, fingerprint_of
+from acelera.engine.session.order import order_columns, sorted_indices
+from acelera.engine.session.session import Session, columns_read, fingerprint_of
 from acelera.errors import AceleraWarning, SnapshotError, UsageError
 from acelera.language import ast
 from acelera.language.checker import Checked
 from acelera.language.schema import Schema
 from acelera.spark.batch import Batches, Task, names_of, relevant, travelling
-from acelera.spark.columns import quoted
-from acelera.spark.planning import BUCKETS, Pipeline
+from acelera.spark.pipeline import BUCKETS, Pipeline
 from acelera.spark.schemas import spark_schema
+from acelera.spark.spark_expressions import quoted
 from acelera.spark.waiting import Waiting, from_bytes, to_bytes
 
 SPREAD, RELEVANT = "spread", "relevant"

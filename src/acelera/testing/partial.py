@@ -10,13 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from acelera.automata.drawing import label_text
-from acelera.automata.model import Label
+from acelera.automata.labels import Label, label_text
 from acelera.automata.terms import UNSET, Compared, Const, Fresh, Reg, Term, substitute
-from acelera.engine.machines import Waiting
-from acelera.engine.nodes import BOTTOM, is_union
+from acelera.engine.machines.table_machine import Waiting
+from acelera.engine.nodes.unions import BOTTOM, is_union
 from acelera.engine.plan import NO_ACTION, Edge
-from acelera.engine.session import Session
+from acelera.engine.session.session import Session
 from acelera.testing.stream import Key, Stream, key_prefix, listing
 
 MOST_SHOWN = 5

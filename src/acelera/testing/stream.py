@@ -12,12 +12,12 @@ from typing import Any
 import pyarrow as pa
 
 from acelera.automata.terms import Attr, Term, subterms
-from acelera.engine.session import Session
+from acelera.engine.session.session import Session
 from acelera.errors import DataError, SchemaError, did_you_mean
 from acelera.language import ast
 from acelera.language.aggregates import canonical
 from acelera.language.checker import check
-from acelera.language.order import show
+from acelera.language.order_errors import show
 from acelera.language.schema import Schema, schema_of
 from acelera.language.types import Kind
 from acelera.query import Query

@@ -1,0 +1,1 @@
+"""Pictures: automata as DOT, Mermaid and SVG."""

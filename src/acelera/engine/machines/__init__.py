@@ -1,0 +1,1 @@
+"""What runs a plan over events: by tables, by registers, value by value."""

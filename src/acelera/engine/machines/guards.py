@@ -1,0 +1,58 @@
+"""Guards: what UNLESS forbids runs beside, and leaves for each event where the newest of its matches starts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from acelera.engine.machines.table_machine import Events, Machine
+from acelera.engine.nodes import kernels
+from acelera.engine.storage import validation as check
+from acelera.engine.storage.growing import grown
+from acelera.engine.storage.snapshots import Section
+
+Ints = npt.NDArray[Any]
+
+
+class Guard:
+    """A guard's machine, of which nothing but the newest start matters."""
+
+    def __init__(self, machine: Machine) -> None:
+        self._machine = machine
+        machine.arena.only_newest = True
+        self._latest = np.zeros(1, np.int64)
+
+    def read(self, events: Events, keys: int) -> tuple[Ints, Ints]:
+        """For each event the moment at which the newest match so far starts, and whether that has just changed."""
+        if keys > len(self._latest):
+            self._latest = grown(self._latest, max(keys, 2 * len(self._latest)))
+        places = np.arange(len(events), dtype=np.int32)
+        given = replace(events, rows=places, ticks=events.moments, floors=events.moment_floors)
+        taken = [self._machine.arena.take_hits() for _ in self._machine.read(given, keys)]
+        self._machine.collect(int(kernels.FAR_PAST))
+        at, newest = (np.concatenate(each) for each in zip(*taken, strict=True))
+        latest, changed = np.empty(len(events), np.int64), np.zeros(len(events), np.bool_)
+        kernels.running_latest(events.keys, at, newest, self._latest, latest, changed)
+        return latest, changed
+
+    def compact(self) -> None:
+        """Forget what only matches referred to that are over."""
+        self._machine.compact(int(kernels.FAR_PAST))
+
+    def keep_keys(self, keys: Ints) -> None:
+        """Forget all other keys; these are numbered anew, in order."""
+        self._machine.keep_keys(keys)
+        self._latest = self._latest[keys]
+
+    def dump(self) -> dict[str, Section]:
+        """All that a snapshot must hold."""
+        return {**self._machine.dump(), "latest": self._latest}
+
+    def load(self, sections: Mapping[str, Any]) -> None:
+        """Go on from a snapshot."""
+        self._machine.load(sections)
+        self._latest = check.array(sections, "latest", np.int64)

@@ -1,0 +1,1 @@
+"""What partial matches carry: the algebras, and where they are held."""

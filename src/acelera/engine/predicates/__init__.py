@@ -1,0 +1,1 @@
+"""From columns to letters: tests of one event, a batch at a time."""

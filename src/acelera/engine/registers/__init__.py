@@ -1,0 +1,1 @@
+"""What runs remember: terms as instructions, values as numbers."""

@@ -1,0 +1,1 @@
+"""From matches to rows: what is shown of them, column by column."""

@@ -1,0 +1,156 @@
+"""Which parts of a match anybody looks at: what it marks besides need not be kept, nor walked through.
+
+Marks still tell matches apart: two that mark different events are two rows, whatever is shown of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from graphlib import CycleError, TopologicalSorter
+
+from acelera.automata.terms import Attr, Const, Finish, Reg, Term, subterms
+from acelera.engine.frames import attribute_type
+from acelera.engine.plan import Action, FoldStep, Plan, stored_fields
+from acelera.engine.results.walks import can_walk
+from acelera.language import ast
+from acelera.language.aggregates import find_aggregate
+from acelera.language.checker import Checked
+from acelera.language.schema import Schema
+from acelera.language.types import Kind, Type
+
+_WHOLE = (Kind.INT, Kind.DECIMAL, Kind.DURATION, Kind.TIMESTAMP)
+_LEAVES_64_BITS = ("sum", "product", "avg", "range")
+
+
+def unseen_actions(checked: Checked, plan: Plan) -> frozenset[Action]:
+    """The actions that leave nothing in a match that is shown, aggregated, or an error."""
+    assert checked.schema is not None
+    shown = _shown_variables(checked)
+    folds = _folds_asked_for(plan, shown, checked.schema)
+    return frozenset(
+        action
+        for action in dict.fromkeys(edge.action for edge in plan.edges)
+        if not any(variable in shown for variable, _ in action.marks)
+        and not any(step.fold in folds for step in action.folds)
+        and not any(_stored_may_fail(dict(mark.fields or ())[name]) for mark, name in stored_fields(action, plan))
+    )
+
+
+def aggregated_actions(checked: Checked, plan: Plan) -> frozenset[Action]:
+    """The actions that leave nothing in a match but values for aggregates, if they may do so again and again and if all
+    such aggregates can be computed for many matches at once.
+    """
+    unseen, listed = unseen_actions(checked, plan), _listed_variables(checked)
+    found = frozenset(
+        action
+        for action in dict.fromkeys(edge.action for edge in plan.edges)
+        if action not in unseen
+        and not any(variable in listed for variable, _ in action.marks)
+        and not any(step.closes for step in action.folds)
+        and not stored_fields(action, plan)
+    )
+    cyclic = _states_on_cycles(plan) if found else set()
+    again = any(edge.action in found and {edge.source, edge.target} <= cyclic for edge in plan.edges)
+    walks = all(can_walk(function, given) for function, given in _aggregates(checked, plan))
+    return found if again and walks else frozenset()
+
+
+def _states_on_cycles(plan: Plan) -> set[int]:
+    """The states to which a run can come again, and not only by waiting; also those between two such."""
+    steps = [(edge.source, edge.target) for edge in plan.edges if not edge.idle]
+    back = [(target, source) for source, target in steps]
+    return {state for step in steps for state in step} - _up_to_a_cycle(steps) - _up_to_a_cycle(back)
+
+
+def _up_to_a_cycle(steps: list[tuple[int, int]]) -> set[int]:
+    """The states that no cycle leads to."""
+    sorter, found = TopologicalSorter[int](), set[int]()
+    for source, target in steps:
+        sorter.add(target, source)
+    with suppress(CycleError):  # it can still be asked for what comes before
+        sorter.prepare()
+    while ready := sorter.get_ready():
+        found.update(ready)
+        sorter.done(*ready)
+    return found
+
+
+def _aggregates(checked: Checked, plan: Plan) -> Iterator[tuple[str, Type | None]]:
+    """The functions that are computed from listed matches, and the types of what they are given."""
+    schema = checked.schema
+    assert schema is not None
+    steps = list(dict.fromkeys(step for edge in plan.edges for step in edge.action.folds))
+    for index in _folds_asked_for(plan, _shown_variables(checked), schema):
+        yield plan.folds[index].function, given_type(index, steps, schema)
+    for column in checked.columns:
+        if isinstance(column.source, ast.SelectAggregation):
+            yield column.source.aggregation.function, aggregated_type(column.source.aggregation, checked)
+
+
+def aggregated_type(node: ast.Aggregation, checked: Checked) -> Type | None:
+    """The type of the values that SELECT aggregates; None if it counts events."""
+    assert checked.schema is not None
+    if node.attribute is None:
+        return None
+    known = checked.variables[node.variable].attributes.get(node.attribute)
+    return known or attribute_type(node.attribute, checked.schema)
+
+
+def _listed_variables(checked: Checked) -> set[str]:
+    """The variables whose events are shown."""
+    sources = [column.source for column in checked.columns]
+    return {each.variable for each in sources if isinstance(each, ast.SelectVariable | ast.SelectAttribute)}
+
+
+def _shown_variables(checked: Checked) -> set[str]:
+    found = set()
+    for column in checked.columns:
+        match column.source:
+            case ast.SelectVariable(variable, _) | ast.SelectAttribute(variable, _, _):
+                found.add(variable)
+            case ast.SelectAggregation(aggregation, _):
+                found.add(aggregation.variable)
+    return found
+
+
+def _folds_asked_for(plan: Plan, shown: set[str], schema: Schema) -> set[int]:
+    """The folds that are shown, and those that may fail."""
+    marked = [mark for edge in plan.edges for variable, bag in edge.action.marks if variable in shown for mark in bag]
+    finished = {part for mark in marked for term in mark.terms() for part in subterms(term) if isinstance(part, Reg)}
+    steps = list(dict.fromkeys(step for edge in plan.edges for step in edge.action.folds))
+    return {
+        index
+        for index, fold in enumerate(plan.folds)
+        if Reg(fold.register) in finished or may_fail(fold.function, given_type(index, steps, schema))
+    }
+
+
+def given_attribute(index: int, steps: list[FoldStep]) -> str | None:
+    """The attribute that a fold gathers, if it is one."""
+    given = (term for step in steps if step.fold == index for term in step.given)
+    return next((term.name for term in given if isinstance(term, Attr)), None)
+
+
+def given_type(index: int, steps: list[FoldStep], schema: Schema) -> Type | None:
+    """The type of what a fold gathers; None if it only counts."""
+    attribute = given_attribute(index, steps)
+    return None if attribute is None else attribute_type(attribute, schema)
+
+
+def may_fail(name: str, given: Type | None) -> bool:
+    """Whether an aggregate of values of this type may be an error."""
+    function = find_aggregate(name)
+    assert function is not None
+    return function.user_defined or (given is not None and given.kind in _WHOLE and name in _LEAVES_64_BITS)
+
+
+def _stored_may_fail(term: Term) -> bool:
+    """Whether a value that is made while a query runs may be an aggregate that failed."""
+    if isinstance(term, Attr | Const):
+        return False
+    if isinstance(term, Finish):
+        function = find_aggregate(term.function)
+        assert function is not None
+        return function.user_defined or term.function in _LEAVES_64_BITS
+    return True

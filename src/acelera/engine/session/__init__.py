@@ -1,0 +1,1 @@
+"""A running query: what comes in, what matches, what goes out."""

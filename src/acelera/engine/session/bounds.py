@@ -1,0 +1,108 @@
+"""How many matches are made: a limit that users set, and what is said where they are too many."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from acelera.errors import AceleraWarning, TooManyMatchesError, UsageError
+
+if TYPE_CHECKING:
+    from acelera.engine.session.session import Page, Session
+
+MOST_MATCHES = 100_000_000
+"""So many are put into one table, if no limit says otherwise."""
+
+MANY_MATCHES, MANY_PER_EVENT = 1_000_000, 100
+"""From here on it is likely that the query means less than it says."""
+
+REMEDIES = (
+    "limit=… makes only the first of them, WITHIN bounds how far apart their events are, a narrower pattern (FILTER, "
+    "`:` and `:+` for events next to each other) has fewer"
+)
+
+
+def limited(pages: Iterator[Page], limit: int | None) -> Iterator[Page]:
+    """The first matches, and a warning if there are more; the rest is not listed."""
+    room = limit
+    for page in pages:
+        if room is None:
+            yield page
+            continue
+        if page.rows.num_rows > room:
+            if room:
+                yield replace(page, rows=page.rows.slice(0, room), ends=page.ends[:room], starts=page.starts[:room])
+            warn_of_more(limit, stacklevel=6)
+            return
+        room -= page.rows.num_rows
+        yield page
+
+
+def warn_of_more(limit: int | None, stacklevel: int) -> None:
+    """Say that there are more matches than asked for."""
+    told = f"there are more matches than limit={limit}; these are the first of them, by where they end"
+    warnings.warn(told, AceleraWarning, stacklevel)
+
+
+def watched(session: Session, pages: Iterator[Page]) -> Iterator[Page]:
+    """The pages, and once a warning if there are far more matches than events."""
+    for page in pages:
+        yield page
+        many = session.matches > MANY_MATCHES and session.matches > MANY_PER_EVENT * session.events
+        if many and not session.told_of_many:
+            session.told_of_many = True
+            told = f"{session.matches:,} matches so far, over {session.events:,} events; {REMEDIES}"
+            warnings.warn(told, AceleraWarning, stacklevel=6)
+
+
+def gathered(session: Session, pages: Iterator[Page], limit: int | None = None) -> list[Page]:
+    """All pages, if there is room for them in one table."""
+    found: list[Page] = []
+    made, held, most = 0, 0, memory() // 2
+    for page in limited(watched(session, pages), limit):
+        found.append(page)
+        made, held = made + page.rows.num_rows, held + page.rows.nbytes
+        if held > most:
+            raise _too_many(session, f"and the result would be larger than {most >> 20:,} MiB, half of memory")
+        if limit is None and made > MOST_MATCHES:
+            raise _too_many(session, f"and no more than {MOST_MATCHES:,} are put into one table")
+    return found
+
+
+@contextmanager
+def told_of_memory(session: Session) -> Iterator[None]:
+    """Where memory runs out, say how many matches there were."""
+    try:
+        yield
+    except MemoryError:
+        raise _too_many(session, "and memory has run out") from None
+
+
+def check_limit(limit: object) -> None:
+    """A limit is a number of matches."""
+    if limit is not None and (not isinstance(limit, int) or isinstance(limit, bool) or limit < 1):
+        raise UsageError(f"limit={limit!r} is not a number of matches: it is 1 or more, or None for all of them")
+
+
+def memory() -> int:
+    """How much memory this process may use, in bytes, as far as the system tells; what is left of it is not asked."""
+    sizes = [1 << 63]
+    if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
+        sizes.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    container = Path("/sys/fs/cgroup/memory.max")
+    if container.is_file():
+        told = container.read_text(encoding="ascii").strip()
+        sizes += [int(told)] if told.isdigit() else []
+    return min(sizes)
+
+
+def _too_many(session: Session, why: str) -> TooManyMatchesError:
+    return TooManyMatchesError(
+        f"{session.matches:,} matches so far, over {session.events:,} events, {why}. {REMEDIES}; q.stream gives them "
+        "some at a time"
+    )

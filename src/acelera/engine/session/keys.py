@@ -1,0 +1,133 @@
+"""Keys as small numbers: each combination of values that has occurred gets the next one. NULL is a value of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from acelera.engine.frames import Frame
+from acelera.engine.session.store import ordinary
+from acelera.engine.storage.byte_rows import ByteRows, Rows, coded, of_matrix, of_texts, side_by_side
+from acelera.language.events import Value
+from acelera.language.schema import Schema
+from acelera.tables import plain_values
+
+Ints = npt.NDArray[Any]
+
+_TEXT_SIZE = 4
+"""How many bytes tell how long a text is."""
+
+
+class Keys:
+    """The keys of a stream by some of its columns. Without columns there is one key, 0.
+
+    A key is kept as bytes: for each column whether there is a value, and the value, of which there is one NaN and one
+    zero.
+    """
+
+    def __init__(self, columns: Sequence[str], schema: Schema) -> None:
+        self.columns = tuple(columns)
+        self._types = [schema.columns[name] for name in columns]
+        self._rows = ByteRows()
+
+    def __len__(self) -> int:
+        return len(self._rows) if self.columns else 1
+
+    def read(self, frame: Frame) -> Ints:
+        """The key of each event."""
+        if not self.columns:
+            return np.zeros(len(frame), np.int32)
+        (values, codes), *others = (coded(frame[name]) for name in self.columns)
+        listed = [values]
+        for more, more_codes in others:
+            pairs = pa.array((codes.astype(np.int64) << 32) | more_codes).dictionary_encode()
+            found, codes = pairs.dictionary.to_numpy(), pairs.indices.to_numpy()
+            listed = [*(each.take(pa.array(found >> 32)) for each in listed), more.take(pa.array(found & 0xFFFFFFFF))]
+        numbers = self._rows.numbers(side_by_side([piece for each in listed for piece in _pieces(each)]))
+        return np.asarray(numbers[codes])
+
+    def missing(self, frame: Frame) -> npt.NDArray[np.bool_]:
+        """Whether one of the values is NULL or NaN: such an event has no value in common with any other."""
+        found = np.zeros(len(frame), np.bool_)
+        for name in self.columns:
+            column = frame[name]
+            nothing = column.is_null(nan_is_null=True) if pa.types.is_floating(column.type) else column.is_null()
+            found |= nothing.to_numpy(zero_copy_only=False)
+        return found
+
+    def values(self) -> list[tuple[Value, ...]]:
+        """The keys in order of their numbers."""
+        if not self.columns:
+            return [()]
+        return [self._key(self._rows.row(number)) for number in range(len(self))]
+
+    def _key(self, row: bytes) -> tuple[Value, ...]:
+        key: list[Value] = []
+        for kind in self._types:
+            there, row = row[0], row[1:]
+            plain = _plain(kind.arrow)
+            if pa.types.is_large_string(plain):
+                size = _TEXT_SIZE + int.from_bytes(row[:_TEXT_SIZE], "little")
+                key.append(row[_TEXT_SIZE:size].decode() if there else None)
+            else:
+                size = _width(plain)
+                array = pa.Array.from_buffers(plain, 1, [None, pa.py_buffer(row[:size])]) if there else None
+                key += [None] if array is None else plain_values(array.cast(kind.arrow), kind)
+            row = row[size:]
+        return tuple(key)
+
+    def keep(self, keys: Ints) -> None:
+        """Forget all other keys; these are numbered anew, in order."""
+        if self.columns:
+            self._rows.keep(keys)
+
+    def dump(self, name: str) -> dict[str, Ints]:
+        """All keys, for a snapshot."""
+        return self._rows.dump(name)
+
+    def load(self, name: str, sections: Mapping[str, Any]) -> None:
+        """The keys of a snapshot."""
+        self._rows.load(name, sections)
+
+
+def _plain(kind: pa.DataType) -> pa.DataType:
+    """The type whose bytes tell values apart."""
+    kind = ordinary(kind)
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        return pa.large_string()
+    if pa.types.is_boolean(kind):
+        return pa.uint8()
+    return pa.date32() if pa.types.is_date(kind) else kind
+
+
+def _width(kind: pa.DataType) -> int:
+    return 0 if pa.types.is_null(kind) else int(kind.bit_width) // 8
+
+
+def _pieces(column: Any) -> list[Rows]:
+    """A column as bytes: for each row whether there is a value, and the value."""
+    kind = _plain(column.type)
+    column = column.cast(kind)
+    there = column.is_valid().to_numpy(zero_copy_only=False).astype(np.uint8)[:, None]
+    if pa.types.is_large_string(kind):
+        texts = of_texts(column)
+        sizes = np.diff(texts[1]).astype("<u4").view(np.uint8).reshape(-1, _TEXT_SIZE)
+        return [of_matrix(np.hstack((there, sizes))), texts]
+    return [of_matrix(np.hstack((there, np.where(there, _bytes(column, kind), 0).astype(np.uint8))))]
+
+
+def _bytes(column: Any, kind: pa.DataType) -> Ints:
+    """The bytes of values of one size, a row each."""
+    if pa.types.is_floating(kind):
+        floats = column.fill_null(0).to_numpy(zero_copy_only=False) + kind.to_pandas_dtype()(0)
+        floats[np.isnan(floats)] = np.nan
+        return np.asarray(floats.view(np.uint8).reshape(len(column), -1))
+    width = _width(kind)
+    if not width or not len(column):
+        return np.zeros((len(column), width), np.uint8)
+    data = np.frombuffer(column.buffers()[1], np.uint8)
+    return np.asarray(data[column.offset * width : (column.offset + len(column)) * width].reshape(-1, width))

@@ -1,0 +1,161 @@
+"""The rows that partial matches still refer to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from acelera.engine.frames import Frame
+from acelera.engine.storage import validation as check
+from acelera.engine.storage.growing import wasteful
+from acelera.language.schema import Schema
+from acelera.tables import without_runs
+
+
+def output_column(column: Any) -> Any:
+    """A column as it is shown: without a dictionary, and with one zero among floats."""
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    if pa.types.is_floating(column.type):
+        zero = pa.scalar(0.0, column.type)
+        column = pc.add(column, zero)
+    return column
+
+
+def ordinary(kind: pa.DataType) -> pa.DataType:
+    """The type in which values are kept: with some, Arrow can do little."""
+    if pa.types.is_string_view(kind):
+        return pa.large_string()
+    if pa.types.is_binary_view(kind):
+        return pa.large_binary()
+    if pa.types.is_float16(kind):
+        return pa.float32()
+    if pa.types.is_decimal32(kind) or pa.types.is_decimal64(kind):
+        return pa.decimal128(kind.precision, kind.scale)
+    if pa.types.is_run_end_encoded(kind):
+        return ordinary(kind.value_type)
+    if pa.types.is_struct(kind):
+        return pa.struct([each.with_type(ordinary(each.type)) for each in kind])
+    if pa.types.is_map(kind):
+        return pa.map_(ordinary(kind.key_type), ordinary(kind.item_type), kind.keys_sorted)
+    make = next((make for test, make in _LISTS if test(kind)), None)
+    return kind if make is None else make(kind.value_field.with_type(ordinary(kind.value_type)))
+
+
+_LISTS: tuple[tuple[Callable[[pa.DataType], bool], Callable[[pa.Field], pa.DataType]], ...] = (
+    (pa.types.is_list, pa.list_),
+    (pa.types.is_large_list, pa.large_list),
+)
+
+
+def decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """A column without the encodings that Arrow can do little with; a dictionary of ordinary values stays one."""
+    kind = column.type
+    if pa.types.is_run_end_encoded(kind):
+        return without_runs(column)
+    if not pa.types.is_dictionary(kind) or ordinary(kind.value_type) == kind.value_type:
+        return column
+    values = ordinary(kind.value_type)
+    chunks = [pa.DictionaryArray.from_arrays(each.indices, each.dictionary.cast(values)) for each in column.chunks]
+    return pa.chunked_array(chunks, pa.dictionary(kind.index_type, values))
+
+
+def picked(table: pa.Table, rows: npt.NDArray[Any]) -> pa.Table:
+    """Some rows of a table, whatever its types."""
+    kept = pa.schema([each.with_type(ordinary(each.type)) for each in table.schema])
+    return table.cast(kept).take(pa.array(rows)).cast(table.schema)
+
+
+class Store:
+    """Columns of some rows, numbered from 0 in the order in which they came; those no longer needed are dropped."""
+
+    def __init__(self, columns: Sequence[str], schema: Schema) -> None:
+        kinds = [ordinary(schema.columns[name].arrow) for name in columns]
+        self.batch_schema = pa.schema([pa.field(name, kind) for name, kind in zip(columns, kinds, strict=True)])
+        self._batches: list[pa.RecordBatch] = []
+        self._positions: list[npt.NDArray[np.int64]] = []
+        self._places: list[npt.NDArray[np.int64]] = []
+        self._ticks: list[npt.NDArray[np.int64]] = []
+        self._schema = schema
+        self.rows = 0
+        self._kept = 0
+
+    def append(self, frame: Frame, places: npt.NDArray[np.int64], ticks: npt.NDArray[np.int64]) -> None:
+        """The rows of a frame, after those that are there, where they stand in the whole stream, and their ticks."""
+        arrays = [output_column(frame.batch.column(name)).cast(kind.type) for name, kind in self._fields()]
+        rows = pa.RecordBatch.from_arrays(arrays, schema=self.batch_schema) if arrays else frame.batch.select([])
+        self.put(rows, frame.positions, places, ticks)
+
+    def put(
+        self,
+        rows: pa.RecordBatch,
+        positions: npt.NDArray[np.int64],
+        places: npt.NDArray[np.int64],
+        ticks: npt.NDArray[np.int64],
+    ) -> None:
+        """Rows as they are stored."""
+        self._batches.append(rows)
+        self._positions.append(positions)
+        self._places.append(places)
+        self._ticks.append(ticks)
+        self.rows += len(positions)
+
+    def load(self, sections: Mapping[str, Any]) -> None:
+        """The rows of a snapshot."""
+        rows = sections["rows"]
+        fits = isinstance(rows, pa.RecordBatch) and rows.schema.equals(self.batch_schema)
+        check.holds("rows", fits, "has other columns")
+        rows.validate(full=True)
+        listed = {name: check.array(sections, name, np.int64) for name in ("positions", "places", "ticks")}
+        check.same_length(**listed)
+        check.holds(
+            "rows", not len(self.batch_schema) or rows.num_rows == len(listed["places"]), "is of another length"
+        )
+        check.ascending("places", listed["places"])
+        self.put(rows, **listed)
+
+    def _fields(self) -> list[tuple[str, pa.Field]]:
+        return list(zip(self.batch_schema.names, self.batch_schema, strict=True))
+
+    def frame(self) -> Frame:
+        """All rows."""
+        if len(self._positions) != 1:
+            arrays = [
+                pa.concat_arrays([batch.column(index) for batch in self._batches] or [pa.array([], field.type)])
+                for index, field in enumerate(self.batch_schema)
+            ]
+            self._batches = [pa.RecordBatch.from_arrays(arrays, schema=self.batch_schema)]
+            self._positions = [np.concatenate(self._positions or [np.empty(0, np.int64)])]
+            self._places = [np.concatenate(self._places or [np.empty(0, np.int64)])]
+            self._ticks = [np.concatenate(self._ticks or [np.empty(0, np.int64)])]
+        return Frame(self._batches[0], self._positions[0], self._schema)
+
+    @property
+    def places(self) -> npt.NDArray[np.int64]:
+        """Where the rows stand in the whole stream."""
+        self.frame()
+        return self._places[0]
+
+    @property
+    def ticks(self) -> npt.NDArray[np.int64]:
+        """Their ticks."""
+        self.frame()
+        return self._ticks[0]
+
+    @property
+    def wasteful(self) -> bool:
+        """Whether it is time to see which rows are still needed."""
+        return wasteful(self.rows, self._kept)
+
+    def keep(self, rows: npt.NDArray[Any]) -> None:
+        """Only these rows, which are in order."""
+        whole = self.frame()
+        self._batches = [whole.batch.take(pa.array(rows)) if len(self.batch_schema) else whole.batch]
+        self._positions, self._places = [whole.positions[rows]], [self._places[0][rows]]
+        self._ticks = [self._ticks[0][rows]]
+        self.rows = self._kept = len(rows)

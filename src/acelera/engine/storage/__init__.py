@@ -1,0 +1,1 @@
+"""Arrays that grow, rows by number, and snapshots of both."""

@@ -1,0 +1,86 @@
+"""What runs where: which tests the JVM makes, which rows and columns travel, how the stream is cut into tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from acelera.automata.analysis import reactions, uses_contiguity
+from acelera.automata.model import Acea
+from acelera.automata.terms import Term
+from acelera.engine.plan import Plan
+from acelera.engine.positions import distances_matter
+from acelera.language.checker import Checked
+from acelera.spark.spark_expressions import to_column
+
+BUCKETS = 16
+"""Into how many buckets the keys of a stream are spread. A checkpoint belongs to this number."""
+
+MOST_TESTS = 62
+"""How many tests go into the bits of one number."""
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """How a query runs over a frame.
+
+    `in_jvm` are the numbers of the tests that Spark makes; `relevant`, if not None, are what an event must satisfy to
+    matter at all: all others are dropped before they are moved. `keys` split the stream; without them, `sliced` says
+    that it is cut into overlapping slices of time.
+    """
+
+    in_jvm: tuple[int, ...]
+    in_python: tuple[Term, ...]
+    relevant: tuple[tuple[Term, ...], ...] | None
+    keys: tuple[str, ...]
+    sliced: bool
+    in_place: bool  # whether it matters where an event stands, so that none can be dropped
+
+    def lines(self, plan: Plan, columns: Sequence[str], streaming: bool) -> list[str]:
+        """The same in words, with the columns that travel."""
+        found = [f"in the JVM, before anything is moved: {_count(len(self.in_jvm), 'test')} of {len(plan.tests)}"]
+        found += [f"in Python: {term}" for term in self.in_python]
+        if self.relevant is not None:
+            found.append("rows that no state reacts to are dropped first")
+        elif self.in_place:
+            found.append("all rows travel: it matters which event stands right after another, or at which position")
+        else:
+            found.append("all rows travel: each may matter")
+        found.append(f"columns that travel: {', '.join(columns)}")
+        if streaming:
+            found.append(f"rows wait for the watermark; then {self._bucketed()}")
+        elif self.keys:
+            found.append(f"split by {', '.join(self.keys)}: many keys a task")
+        elif self.sliced:
+            found.append(
+                "cut into slices of time that overlap by the window: each match belongs to the slice it starts in"
+            )
+        else:
+            found.append("one task reads the whole stream in order: PARTITION BY, or WITHIN a time, would split it")
+        return found
+
+    def _bucketed(self) -> str:
+        if not self.keys:
+            return "one task reads the whole stream in order: PARTITION BY would split it"
+        return f"split by {', '.join(self.keys)}, in {BUCKETS} buckets with a state each"
+
+
+def pipeline_of(checked: Checked, automaton: Acea, plan: Plan) -> Pipeline:
+    """How a query runs over a frame of its schema."""
+    schema, query = checked.schema, checked.query
+    assert schema is not None
+    in_jvm = tuple(number for number, test in enumerate(plan.tests) if to_column(test, schema) is not None)[:MOST_TESTS]
+    in_python = tuple(test for number, test in enumerate(plan.tests) if number not in in_jvm)
+    counts = distances_matter(checked, plan)
+    in_place = counts or uses_contiguity(automaton)
+    relevant = None if in_place else tuple(reactions(automaton))
+    if relevant is not None and () in relevant:
+        relevant = None
+    keys = (*(key.name for key in query.partition_by), *(() if counts else plan.split_by))
+    timed = query.within is not None and query.within.unit != "events"
+    sliced = timed and not keys and not counts
+    return Pipeline(in_jvm, in_python, relevant, tuple(dict.fromkeys(keys)), sliced, in_place)
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
