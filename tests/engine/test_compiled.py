@@ -5,12 +5,12 @@ import errno
 import pytest
 
 from acelera.engine.jit import SOURCES, compiled
-from acelera.engine.machines import register_kernels
-from acelera.engine.nodes import kernels
+from acelera.engine.machines.advance import advance
+from acelera.engine.nodes.listing import list_matches
 
 
 def test_a_cache_is_as_old_as_the_whole_engine() -> None:
-    for kernel in (kernels.advance, register_kernels.advance_registers):
+    for kernel in (advance, list_matches):
         assert kernel._cache._cache_file._source_stamp == SOURCES
         assert kernel.stats.cache_path is not None
 

@@ -10,9 +10,8 @@ import pyarrow as pa
 import pytest
 
 import acelera as ac
-from acelera.engine.nodes import kernels
 from acelera.engine.nodes.arena import Arena, Listed, Tree
-from acelera.engine.nodes.unions import STEPS_LEFT, is_union
+from acelera.engine.nodes.unions import CHAIN, STEPS_LEFT, UNION
 from acelera.engine.session.session import Session
 
 QUERIES = [
@@ -77,15 +76,15 @@ def held(session: Session) -> list[int]:
 def assert_in_order(session: Session) -> None:
     """What `nodes` promises of all unions that are there."""
     arena = session.machine.arena
-    mark, one, two = (each[: arena.size].tolist() for each in (arena.mark, arena.one, arena.two))
+    mark, left, right, newest, _ = (each[: arena.size].tolist() for each in arena.arrays)
     steps: list[int] = []
     for node in range(arena.size):
-        if not is_union(mark[node]):
+        if mark[node] not in (UNION, CHAIN):
             steps.append(0)
             continue
-        assert arena.newest[node] == arena.newest[one[node]] >= arena.newest[two[node]]
-        assert max(one[node], two[node]) < node
-        steps.append(steps[one[node]] + 1)
+        assert newest[node] == newest[left[node]] >= newest[right[node]]
+        assert max(left[node], right[node]) < node
+        steps.append(steps[left[node]] + 1)
     assert max(steps, default=0) <= STEPS_LEFT
     assert all(steps[node] <= 1 for node in held(session))
 
@@ -104,7 +103,7 @@ def test_nothing_that_has_left_the_window_is_walked_through(
         if at % 3 == 2:
             session.compact()
             assert_in_order(session)
-    assert session.machine.arena.counters[kernels.STEPS] <= (STEPS_LEFT + 1) * sum(sizes)
+    assert session.machine.arena.steps <= (STEPS_LEFT + 1) * sum(sizes)
 
 
 def test_matches_of_lists_that_are_joined_are_right() -> None:
@@ -144,7 +143,7 @@ def test_what_is_not_shown_is_not_walked_through(text: str, at_most: int, sizes:
     session = query.open(table.schema)
     found = session.push(table)
     assert sum(sizes) <= at_most * found.num_rows
-    assert session.machine.arena.counters[kernels.STEPS] <= (STEPS_LEFT + 1) * sum(sizes)
+    assert session.machine.arena.steps <= (STEPS_LEFT + 1) * sum(sizes)
     few = table.slice(0, 12)
     assert query.run(few).to_pylist() == query.run(few, method="automaton").to_pylist()
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import acelera as ac
-from acelera.engine.nodes import arena
+from acelera.engine.nodes import arena, starts
 from acelera.engine.session import session
 from acelera.engine.storage import growing
 from acelera.language import ast
@@ -63,6 +63,7 @@ def test_engine_and_automaton_agree_on_long_streams(case: tuple[ast.Query, pa.Ta
     made = arena.Arena.__init__
     with (  # so little room that all is emptied and enlarged again and again
         patch.object(arena.Arena, "__init__", lambda self: made(self, nodes=64, hits=16)),
+        patch.object(starts.NewestStarts.__init__, "__defaults__", (16,)),
         patch.object(arena, "LISTED_MATCHES", 16),
         patch.object(session, "ROWS_AT_ONCE", data.draw(st.sampled_from([10, 64, 1_000]))),
         patch.object(growing, "SLACK", data.draw(st.sampled_from([0, 20, 1_000]))),

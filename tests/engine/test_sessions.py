@@ -116,7 +116,8 @@ def test_memory_is_reclaimed_without_losing_matches(text: str, monkeypatch: pyte
 @pytest.mark.parametrize("text", QUERIES)
 def test_small_arenas_grow(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever runs full is emptied or enlarged, and nothing is lost."""
-    from acelera.engine import arena, session
+    from acelera.engine.nodes import arena, starts
+    from acelera.engine.session import session
 
     table = long_stream(2_000)
     expected = ac.query(text).run(table, order_by="ts").to_pylist()
@@ -125,6 +126,7 @@ def test_small_arenas_grow(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(session, "ROWS_AT_ONCE", 64)
     made = arena.Arena.__init__
     monkeypatch.setattr(arena.Arena, "__init__", lambda self: made(self, nodes=4, hits=2))
+    monkeypatch.setattr(starts.NewestStarts.__init__, "__defaults__", (2,))
     found = ac.query(text).run(table, order_by="ts").to_pylist()
     assert sorted(map(repr, found)) == sorted(map(repr, expected))
     places = [(row["end_time"], row["start_time"]) for row in found if "end_time" in row]

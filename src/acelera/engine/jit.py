@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
 from numba.core.options import DefaultOptions
+from numba.extending import overload
+
+Array = Any
+"""An array, or a number that one holds: numba finds out which."""
 
 Function = TypeVar("Function", bound=Callable[..., object])
 
@@ -30,6 +35,11 @@ AS_PYTHON = bool(numba.config.DISABLE_JIT)  # type: ignore[attr-defined]  # numb
 """Whether nothing is compiled, for those who want to look into a kernel (NUMBA_DISABLE_JIT=1)."""
 
 
+_WITHIN_KERNELS = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+if hasattr(DefaultOptions, "_nrt"):
+    _WITHIN_KERNELS["_nrt"] = False
+
+
 def compiled(function: Function) -> Function:
     """The function as machine code; compiled when first called, unless the cache has it.
 
@@ -40,10 +50,47 @@ def compiled(function: Function) -> Function:
 
 
 def inner(function: Function) -> Function:
-    """What kernels call in their loops. It makes no arrays, so its references to those given to it are not counted;
-    that would take longer than most of what such a function does.
+    """What kernels call in their loops, and nobody else. It makes no arrays, so its references to those given to it are
+    not counted; that would take longer than most of what such a function does.
     """
-    return _compiled(function, **({"_nrt": False} if hasattr(DefaultOptions, "_nrt") else {}))
+    return _compiled(function, **_WITHIN_KERNELS)
+
+
+def inlined(function: Function) -> Function:
+    """The same for what is written into its callers: small functions, and those with one caller and many arrays."""
+    return _compiled(function, **_WITHIN_KERNELS, forceinline=True)
+
+
+def dispatched(function: Function) -> Function:
+    """A function that does what the first argument's kind says; see `implements`."""
+    known: dict[type, Callable[..., Any]] = {}
+
+    @functools.wraps(function)
+    def calling(*given: Any) -> Any:
+        return known[type(given[0])](*given)
+
+    def chosen(*kinds: Any) -> Callable[..., Any] | None:
+        return known.get(getattr(kinds[0], "instance_class", object))
+
+    _IMPLEMENTATIONS[calling] = known
+    overload(calling, jit_options=cast(Any, {**_WITHIN_KERNELS, "forceinline": True}), strict=False)(chosen)
+    return cast(Function, calling)
+
+
+def implements(function: Callable[..., Any], kind: type) -> Callable[[Function], Function]:
+    """What a dispatched function does where its first argument is of this kind, a NamedTuple of arrays.
+
+    A kernel is compiled for the kinds that it is given, so the choice costs nothing while it runs.
+    """
+
+    def registered(implementation: Function) -> Function:
+        _IMPLEMENTATIONS[function][kind] = implementation
+        return implementation
+
+    return registered
+
+
+_IMPLEMENTATIONS: dict[Callable[..., Any], dict[type, Callable[..., Any]]] = {}
 
 
 def _compiled(function: Function, **options: bool) -> Function:
@@ -68,18 +115,21 @@ def _if_possible(save: Callable[..., None]) -> Callable[..., None]:
     return saving
 
 
-_announced: set[str] = set()
+_announced: set[tuple[object, ...]] = set()
 
 
-def announce(kernel: Callable[..., object]) -> None:
-    """Say so if a kernel is about to be compiled for the first time, and others with it; once for each."""
-    if kernel.__name__ not in _announced and not AS_PYTHON and not _is_cached(kernel):
+def announce(kernel: Callable[..., object], *kinds: type) -> None:
+    """Say so if a kernel is about to be compiled for the first time for arguments of some kinds; once for each."""
+    if (kernel, *kinds) not in _announced and not AS_PYTHON and not _is_cached(kernel, kinds):
         print("acelera: compiling its kernels, once per installation; this takes some seconds …", file=sys.stderr)
-    _announced.add(kernel.__name__)
+    _announced.add((kernel, *kinds))
 
 
-def _is_cached(kernel: object) -> bool:
-    """Whether the cache holds a compiled version."""
-    folder = kernel.stats.cache_path  # type: ignore[attr-defined]
-    name = kernel.py_func.__name__  # type: ignore[attr-defined]
-    return folder is not None and any(Path(folder).glob(f"*.{name}-*.nbi"))
+def _is_cached(kernel: Any, kinds: Sequence[type]) -> bool:
+    """Whether the cache holds a version for arguments of some kinds."""
+    if kernel.stats.cache_path is None:
+        return False
+    with suppress(Exception):  # numba has no other way to ask; if this one is gone, it is said once too often
+        signatures = [str(key[0]) for key in kernel._cache._cache_file._load_index()]
+        return any(all(f"{kind.__name__}(" in signature for kind in kinds) for signature in signatures)
+    return False

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from acelera.automata.analysis import is_idle, may_part, uses_positions
 from acelera.automata.labels import Label, Mark, Marks
@@ -95,6 +96,19 @@ class Plan:
     guards: tuple[Plan, ...] = ()
     by_value: bool = False
     uses_positions: bool = field(default=True, repr=False)
+
+    @cached_property
+    def actions(self) -> tuple[Action, ...]:
+        """What its edges leave in matches, without what leaves nothing; the number of an action is its place here."""
+        return tuple(dict.fromkeys(edge.action for edge in self.edges if edge.action != NO_ACTION))
+
+    @cached_property
+    def outgoing(self) -> dict[int, list[Edge]]:
+        """The edges that leave each state; states that nothing follows are left out."""
+        found: dict[int, list[Edge]] = {}
+        for edge in self.edges:
+            found.setdefault(edge.source, []).append(edge)
+        return found
 
     @property
     def is_table(self) -> bool:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from acelera.engine.frames import Frame
-from acelera.engine.nodes.kernels import FAR_PAST
+from acelera.engine.ticks import FAR_PAST
 from acelera.language import ast
 from acelera.language.schema import Schema
 

@@ -22,10 +22,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from acelera.engine.nodes.kernels import FAR_PAST
 from acelera.engine.plan import Plan
 from acelera.engine.session.order import order_columns, sorted_indices
 from acelera.engine.session.session import Session, columns_read, fingerprint_of
+from acelera.engine.ticks import FAR_PAST
 from acelera.errors import AceleraWarning, SnapshotError, UsageError
 from acelera.language import ast
 from acelera.language.checker import Checked

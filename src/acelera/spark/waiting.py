@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from acelera.engine.nodes.kernels import FAR_PAST
+from acelera.engine.ticks import FAR_PAST
 
 SMALL = 1 << 12
 """Rows of a piece that is worth being read together with others."""

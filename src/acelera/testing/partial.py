@@ -12,8 +12,8 @@ import numpy as np
 
 from acelera.automata.labels import Label, label_text
 from acelera.automata.terms import UNSET, Compared, Const, Fresh, Reg, Term, substitute
-from acelera.engine.machines.table_machine import Waiting
-from acelera.engine.nodes.unions import BOTTOM, is_union
+from acelera.engine.machines.machine import Waiting
+from acelera.engine.nodes.unions import BOTTOM, CHAIN, UNION
 from acelera.engine.plan import NO_ACTION, Edge
 from acelera.engine.session.session import Session
 from acelera.testing.stream import Key, Stream, key_prefix, listing
@@ -137,7 +137,7 @@ class Runs:
             (each, split)
             for number, split in self._numbers
             for each in machine.waiting(number)
-            if machine.arena.newest[each.node] >= floor
+            if machine.arena.arrays.newest[each.node] >= floor
         ]
 
     def count(self) -> int:
@@ -150,36 +150,36 @@ class Runs:
 
     def starts(self, floor: int) -> dict[int, Start]:
         """The first events of partial matches, by their place in the stream."""
-        arena, places = self.session.machine.arena, self.session.store.places
+        nodes, places = self.session.machine.arena.arrays, self.session.store.places
         found: dict[int, Start] = {}
         for waiting, split in self.held(floor):
             for node in self._below([waiting.node], floor):
-                if arena.mark[node] == BOTTOM:
-                    start = found.setdefault(int(places[arena.two[node]]), Start(int(arena.newest[node])))
+                if nodes.mark[node] == BOTTOM:
+                    start = found.setdefault(int(places[nodes.right[node]]), Start(int(nodes.newest[node])))
                     start.standing.append((waiting, split))
         return found
 
     def paths(self, node: int) -> Iterator[tuple[int, list[tuple[int, int]]]]:
         """The partial matches of a node: the row of the first event, and the actions with their rows in order."""
-        arena, floor = self.session.machine.arena, self.floor(ahead=1)
+        nodes, floor = self.session.machine.arena.arrays, self.floor(ahead=1)
         actions = len(self.session.machine.actions)
         todo: list[tuple[int, list[tuple[int, int]]]] = [(node, [])]
         while todo:
             node, marked = todo.pop()
-            mark = int(arena.mark[node])
+            mark = int(nodes.mark[node])
             if mark == BOTTOM:
-                yield int(arena.two[node]), marked[::-1]
+                yield int(nodes.right[node]), marked[::-1]
             if 0 <= mark < actions:  # others carry values that were made
-                marked = [*marked, (mark, int(arena.two[node]))]
+                marked = [*marked, (mark, int(nodes.right[node]))]
             todo += [(below, marked) for below in reversed(self._following(node, floor))]
 
     def _following(self, node: int, floor: int) -> list[int]:
         """The nodes that a node is made of, and that are in the window."""
-        arena = self.session.machine.arena
-        mark, one, two = int(arena.mark[node]), int(arena.one[node]), int(arena.two[node])
+        nodes = self.session.machine.arena.arrays
+        mark, left, right = int(nodes.mark[node]), int(nodes.left[node]), int(nodes.right[node])
         if mark == BOTTOM:
             return []
-        return [one, two] if is_union(mark) and arena.newest[two] >= floor else [one]
+        return [left, right] if mark in (UNION, CHAIN) and nodes.newest[right] >= floor else [left]
 
     def _below(self, nodes: Iterable[int], floor: int) -> list[int]:
         """Nodes and all below them, each after those that it is made of."""

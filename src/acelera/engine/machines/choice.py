@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from acelera.engine.machines.guards import Guard
+from acelera.engine.machines.machine import Algebra, Machine
 from acelera.engine.machines.register_machine import RegisterMachine
-from acelera.engine.machines.table_machine import Machine, TableMachine
+from acelera.engine.machines.table_machine import TableMachine
 from acelera.engine.machines.value_machine import ValueMachine
+from acelera.engine.nodes.arena import Arena
+from acelera.engine.nodes.starts import NewestStarts
 from acelera.engine.plan import Action, Plan
 from acelera.engine.predicates.letters import Alphabet
 from acelera.engine.registers.code import UnsupportedError
@@ -16,18 +19,24 @@ from acelera.language.schema import Schema
 def machine_of(plan: Plan, alphabet: Alphabet, schema: Schema, unseen: frozenset[Action] = frozenset()) -> Machine:
     """The quickest machine that can run a plan. Nobody looks at what `unseen` actions leave in a match."""
     try:
-        return _quick_machine(plan, alphabet, schema, unseen)
+        return _quick_machine(plan, alphabet, schema, Arena(), unseen)
     except UnsupportedError:
         return ValueMachine(plan, alphabet, unseen)
 
 
-def _quick_machine(plan: Plan, alphabet: Alphabet, schema: Schema, unseen: frozenset[Action] = frozenset()) -> Machine:
+def _quick_machine(
+    plan: Plan, alphabet: Alphabet, schema: Schema, algebra: Algebra, unseen: frozenset[Action] = frozenset()
+) -> TableMachine | RegisterMachine:
     """Tables, or registers with instructions."""
     if plan.is_table:
-        return TableMachine(plan, alphabet, unseen)
-    code = compile_plan(plan, schema)
-    guards = [Guard(_quick_machine(guard, alphabet, schema)) for guard in plan.guards]
-    return RegisterMachine(plan, alphabet, code, guards, unseen)
+        return TableMachine(plan, alphabet, algebra, unseen)
+    guards = [_guard(guard, alphabet, schema) for guard in plan.guards]
+    return RegisterMachine(plan, alphabet, compile_plan(plan, schema), algebra, guards, unseen)
+
+
+def _guard(plan: Plan, alphabet: Alphabet, schema: Schema) -> Guard:
+    starts = NewestStarts()
+    return Guard(_quick_machine(plan, alphabet, schema, starts), starts)
 
 
 def how_it_runs(plan: Plan, schema: Schema) -> list[str]:

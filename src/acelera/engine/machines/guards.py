@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from acelera.engine.machines.table_machine import Events, Machine
-from acelera.engine.nodes import kernels
+from acelera.engine.jit import Array, compiled
+from acelera.engine.machines.machine import Events, KernelMachine
+from acelera.engine.nodes.starts import NewestStarts
 from acelera.engine.storage import validation as check
 from acelera.engine.storage.growing import grown
 from acelera.engine.storage.snapshots import Section
+from acelera.engine.ticks import FAR_PAST
 
 Ints = npt.NDArray[Any]
 
@@ -21,9 +23,8 @@ Ints = npt.NDArray[Any]
 class Guard:
     """A guard's machine, of which nothing but the newest start matters."""
 
-    def __init__(self, machine: Machine) -> None:
-        self._machine = machine
-        machine.arena.only_newest = True
+    def __init__(self, machine: KernelMachine, starts: NewestStarts) -> None:
+        self._machine, self._starts = machine, starts
         self._latest = np.zeros(1, np.int64)
 
     def read(self, events: Events, keys: int) -> tuple[Ints, Ints]:
@@ -32,16 +33,15 @@ class Guard:
             self._latest = grown(self._latest, max(keys, 2 * len(self._latest)))
         places = np.arange(len(events), dtype=np.int32)
         given = replace(events, rows=places, ticks=events.moments, floors=events.moment_floors)
-        taken = [self._machine.arena.take_hits() for _ in self._machine.read(given, keys)]
-        self._machine.collect(int(kernels.FAR_PAST))
+        taken = [self._starts.take_hits() for _ in self._machine.read(given, keys)]
         at, newest = (np.concatenate(each) for each in zip(*taken, strict=True))
         latest, changed = np.empty(len(events), np.int64), np.zeros(len(events), np.bool_)
-        kernels.running_latest(events.keys, at, newest, self._latest, latest, changed)
+        running_latest(events.keys, at, newest, self._latest, latest, changed)
         return latest, changed
 
     def compact(self) -> None:
         """Forget what only matches referred to that are over."""
-        self._machine.compact(int(kernels.FAR_PAST))
+        self._machine.compact(int(FAR_PAST))
 
     def keep_keys(self, keys: Ints) -> None:
         """Forget all other keys; these are numbered anew, in order."""
@@ -56,3 +56,16 @@ class Guard:
         """Go on from a snapshot."""
         self._machine.load(sections)
         self._latest = check.array(sections, "latest", np.int64)
+
+
+@compiled
+def running_latest(keys: Array, at: Array, newest: Array, by_key: Array, latest: Array, changed: Array) -> None:
+    """The newest start of all matches of a key up to each event; matches end at events `at`, which are in order."""
+    match = 0
+    for i in range(len(keys)):
+        key = keys[i]
+        while match < len(at) and at[match] == i:
+            if newest[match] > by_key[key]:
+                by_key[key], changed[i] = newest[match], True
+            match += 1
+        latest[i] = by_key[key]

@@ -7,7 +7,7 @@ one by one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any
@@ -17,24 +17,24 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from acelera.engine.jit import announce
-from acelera.engine.machines import register_kernels as registers
+from acelera.engine.machines.advance import Entries
+from acelera.engine.machines.edge_table import EdgeTable
 from acelera.engine.machines.guards import Guard
-from acelera.engine.machines.table_machine import Events, Waiting
-from acelera.engine.nodes import kernels
-from acelera.engine.nodes.arena import Arena
-from acelera.engine.nodes.slots import Slots
-from acelera.engine.plan import NO_ACTION, Action, Edge, Plan
+from acelera.engine.machines.machine import Algebra, Events, KernelMachine, Waiting
+from acelera.engine.machines.register_step import Actions, RegisterStep, Scratch, States
+from acelera.engine.plan import Action, Plan
 from acelera.engine.predicates.letters import Alphabet
 from acelera.engine.registers import opcodes as op
+from acelera.engine.registers.aggregate_steps import Cells
+from acelera.engine.registers.arithmetic import Stack
 from acelera.engine.registers.code import UNITS, Code
 from acelera.engine.registers.encoding import decimals, input_column, scaled, time_type
-from acelera.engine.registers.interned import Strings, Tables, ValueSets
-from acelera.engine.registers.stack_machine import TUPLES
+from acelera.engine.registers.interned import CONFIGURATIONS, STORED, Strings, Tables, ValueSets
+from acelera.engine.registers.stack_machine import TUPLES, Inputs, Program
 from acelera.engine.registers.wide_times import joined
 from acelera.engine.storage import validation as check
-from acelera.engine.storage.growing import grown
 from acelera.engine.storage.snapshots import Section
+from acelera.engine.ticks import FAR_PAST
 from acelera.errors import AggregateError, DataError
 from acelera.language.aggregates import OVERFLOW
 from acelera.language.events import Value
@@ -43,7 +43,7 @@ from acelera.language.types import Kind
 Ints = npt.NDArray[Any]
 
 
-class RegisterMachine:
+class RegisterMachine(KernelMachine):
     """Configurations in tables; work for each event grows with the number of configurations in the window."""
 
     def __init__(
@@ -51,83 +51,70 @@ class RegisterMachine:
         plan: Plan,
         alphabet: Alphabet,
         code: Code,
+        algebra: Algebra,
         guards: Sequence[Guard] = (),
         unseen: frozenset[Action] = frozenset(),
     ) -> None:
-        announce(registers.advance_registers)
-        self.plan, self.code, self._alphabet, self._guards = plan, code, alphabet, guards
-        self.arena, self.slots = Arena(), Slots()
-        self.actions: list[Action] = list(dict.fromkeys(e.action for e in plan.edges if e.action != NO_ACTION))
+        super().__init__(algebra, RegisterStep)
+        self.plan, self.code, self._guards = plan, code, guards
+        self.actions = list(plan.actions)
         self.strings = Strings(code.texts, code.orders_texts)
         self.tables = Tables(code.width, code.stored_width, plan.initial)
         self.sets = ValueSets(code.member_width)
-        self._universal = _universal(code)
-        self._outgoing: dict[int, list[int]] = {}
-        for index, edge in enumerate(plan.edges):
-            self._outgoing.setdefault(edge.source, []).append(index)
-        self._lay_out_edges(plan.edges)
-        self._seen = np.array([action not in unseen for action in self.actions] or [False], np.bool_)
-        self._needed: list[set[str]] = [set() for _ in range(plan.states)]  # the registers that each state is left with
+        self.edges = EdgeTable(plan, alphabet, code)
+        states = range(plan.states)
+        self._states = States(
+            np.array([state in plan.outgoing for state in states], np.bool_),
+            np.array([state in plan.finals for state in states], np.bool_),
+        )
+        self._actions = Actions(
+            np.array([len(code.stored[action]) for action in plan.actions] or [0], np.int32),
+            np.array([action not in unseen for action in plan.actions] or [False], np.bool_),
+        )
+        self._needed: list[set[str]] = [set() for _ in states]  # the registers that each state is left with
         for edge in plan.edges:
             self._needed[edge.target] |= {name for name, _ in edge.assign}
-        self._from, self._count = np.full((plan.states, 8), -1, np.int32), np.zeros((plan.states, 8), np.int32)
-        self._waits = np.zeros((plan.states, 8), np.bool_)
-        self._list: list[int] = []
-        self._edge_list = np.zeros(1, np.int32)
-        self._pairs = np.zeros((64, 3), np.int64)
-
-    def _lay_out_edges(self, edges: Sequence[Edge]) -> None:
-        number = {action: index for index, action in enumerate(self.actions)} | {NO_ACTION: kernels.NOTHING}
-        self._target = np.array([edge.target for edge in edges] or [0], np.int32)
-        self._action = np.array([number[edge.action] for edge in edges] or [0], np.int32)
-        ranges = zip(self.code.assign, self.code.marked, strict=True)
-        self._code = np.array([(begin, middle, end) for (begin, middle), (_, end) in ranges] or [(0, 0, 0)], np.int32)
-        states = range(self.plan.states)
-        self._goes_on = np.array([state in self._outgoing for state in states], np.bool_)
-        self._is_final = np.array([state in self.plan.finals for state in states], np.bool_)
-        self._stores = np.array([len(self.code.stored[action]) for action in self.actions] or [0], np.int32)
+        self._scratch, self._entries = _scratch(code, 64)
 
     # --- reading --------------------------------------------------------------------------------------------------
 
-    def read(self, events: Events, keys: int) -> Iterator[None]:
-        """Read events; see Machine."""
-        counters, slots = self.arena.counters, self.slots
-        self._make_room()
-        slots.make_room(keys)
+    @property
+    def _sets(self) -> int:
+        return len(self.tables.set_at) - 1
+
+    def _prepared(self, events: Events, keys: int) -> tuple[Inputs, Ints]:
+        """What instructions read of the events, and at which of them a guard has matched."""
+        self.edges.make_room()
         if self.strings.wasteful:  # only between batches: inputs are strings by number
-            self.compact(int(kernels.FAR_PAST))
+            self.compact(int(FAR_PAST))
         events = self._guarded(events, keys)
-        inputs = self._inputs(events)
         positions = events.frame.positions[events.within]
-        counters[kernels.NEXT_EVENT] = 0
-        seen = -1
-        while True:
-            reason = self._advance(events, positions, *inputs)
-            if reason == kernels.DONE:
-                break
-            if reason == registers.FAILED:
-                raise AggregateError(OVERFLOW.message)
-            if reason == kernels.TABLE:
-                self._fill(int(counters[kernels.ASKED_STATE]), int(counters[kernels.ASKED_LETTER]))
-            elif reason == kernels.SLOTS:
-                slots.make_space(int(counters[kernels.ASKED_SLOTS]))
-            elif reason == registers.PAIRS:
-                self._pairs = grown(self._pairs, 2 * len(self._pairs))
-            elif reason == kernels.HITS and not counters[kernels.HIT_COUNT]:
-                self.arena.make_room_for_hits()
-            else:
-                yield
-                at = int(counters[kernels.NEXT_EVENT])
-                if reason == kernels.NODES and at != seen:
-                    self.collect(int(kernels.FAR_PAST))
-                elif reason == kernels.NODES:  # one event needs more than there is
-                    self.arena.enlarge()
-                    self.tables.enlarge()
-                    self.sets.enlarge()
-                if self.arena.relieve(at - seen):
-                    self.tables.enlarge()
-                seen = at
-        yield
+        return Inputs(*self._inputs(events), positions, events.moments, events.latest), events.ruled_out
+
+    def _step(self, prepared: tuple[Inputs, Ints]) -> RegisterStep:
+        inputs, ruled_out = prepared
+        return RegisterStep(
+            self.edges.arrays,
+            self._states,
+            self._actions,
+            Program(self.code.code, self.code.constants, self.code.constant_tags, self.strings.ranks),
+            inputs,
+            ruled_out,
+            self.tables.arrays,
+            self.sets.arrays,
+            self._scratch,
+            self._entries,
+        )
+
+    def _fill(self, state: int, letter: int) -> None:
+        self.edges.fill(state, letter)
+
+    def _enlarge(self) -> None:
+        self.tables.enlarge()
+        self.sets.enlarge()
+
+    def _enlarge_scratch(self) -> None:
+        self._scratch, self._entries = _scratch(self.code, 2 * len(self._scratch.pairs))
 
     def _guarded(self, events: Events, keys: int) -> Events:
         """The events with what the guards say of them; each guard may look at those before it."""
@@ -139,73 +126,6 @@ class RegisterMachine:
             events.latest[number] = latest
             events = replace(events, ruled_out=events.ruled_out | changed)
         return events
-
-    def _advance(self, events: Events, positions: Ints, inputs: Ints, input_tags: Ints) -> int:
-        tables, slots = self.tables, self.slots
-        return registers.advance_registers(
-            events.letters,
-            events.keys,
-            events.rows,
-            events.ticks,
-            events.floors,
-            positions,
-            events.moments,
-            events.latest,
-            events.ruled_out,
-            inputs,
-            input_tags,
-            self._from,
-            self._count,
-            self._edge_list,
-            self._waits,
-            self._target,
-            self._action,
-            self._code,
-            self._goes_on,
-            self._is_final,
-            self._stores,
-            self._seen,
-            self.code.code,
-            self.code.constants,
-            self.code.constant_tags,
-            self.strings.ranks,
-            tables.configurations,
-            tables.configuration_table,
-            tables.set_at,
-            tables.members,
-            tables.set_table,
-            tables.stored,
-            tables.stored_table,
-            tables.counts,
-            *slots.arrays,
-            *self.arena.nodes,
-            tables.target_stamp,
-            tables.target_node,
-            *self.arena.hits,
-            self._pairs,
-            self.arena.counters,
-            self.code.stack_size,
-            *self._universal,
-            *self.sets.arrays,
-        )
-
-    def _make_room(self) -> None:
-        """For all letters that have occurred."""
-        letters, width = len(self._alphabet.holding), self._from.shape[1]
-        if letters > width:
-            more = (self.plan.states, max(letters, 2 * width) - width)
-            self._from = np.concatenate((self._from, np.full(more, -1, np.int32)), axis=1)
-            self._count = np.concatenate((self._count, np.zeros(more, np.int32)), axis=1)
-            self._waits = np.concatenate((self._waits, np.zeros(more, np.bool_)), axis=1)
-
-    def _fill(self, state: int, letter: int) -> None:
-        """Find the edges that a letter permits in a state."""
-        holding, edges = self._alphabet.holding[letter], self.plan.edges
-        found = [index for index in self._outgoing.get(state, ()) if edges[index].tests <= holding]
-        self._from[state, letter], self._count[state, letter] = len(self._list), len(found)
-        self._waits[state, letter] = len(found) == 1 and edges[found[0]].idle
-        self._list += found
-        self._edge_list = np.array(self._list or [0], np.int32)
 
     def _inputs(self, events: Events) -> tuple[Ints, Ints]:
         """The attributes that instructions read, as numbers and tags."""
@@ -272,14 +192,13 @@ class RegisterMachine:
 
     def collect(self, floor: int) -> None:
         """Forget what can no longer match."""
-        slots, arena = self.slots, self.arena
-        arena.collect(slots, floor)
+        slots, algebra = self.slots, self.algebra
+        algebra.collect(slots, floor)
         held = slots.held
-        storing = np.flatnonzero(arena.mark[: arena.size] >= len(self.actions))
-        sets = np.unique(np.append(slots.state[held], 0))
-        moved_sets, moved_stored = self.tables.keep(sets, np.unique(arena.two[storing]))
+        sets, stored = np.unique(np.append(slots.state[held], 0)), algebra.stored(len(self.actions))
+        moved_sets, moved_stored = self.tables.keep(sets, stored)
         slots.state[held] = moved_sets[slots.state[held]]
-        arena.two[storing] = moved_stored[arena.two[storing]]
+        algebra.move_stored(len(self.actions), moved_stored)
         self._collect_sets()
         if self.tables.crowded:
             self.tables.enlarge()
@@ -290,7 +209,7 @@ class RegisterMachine:
         """Forget the sets that no configuration holds."""
         if not self.code.set_cells:
             return
-        rows = self.tables.configurations[: self.tables.counts[registers.CONFIGURATIONS]]
+        rows = self.tables.configurations[: self.tables.counts[CONFIGURATIONS]]
         cells = np.array(self.code.set_cells)
         held = rows[:, cells - 1] == op.VALUE
         numbers = rows[:, cells]
@@ -318,8 +237,8 @@ class RegisterMachine:
 
     def _texts(self) -> list[tuple[Ints, Ints, int]]:
         """Where numbers of strings stand: an array, and the rows and the column of it."""
-        configurations = self.tables.configurations[: self.tables.counts[registers.CONFIGURATIONS]]
-        stored = self.tables.stored[: self.tables.counts[registers.STORED]]
+        configurations = self.tables.configurations[: self.tables.counts[CONFIGURATIONS]]
+        stored = self.tables.stored[: self.tables.counts[STORED]]
         members = self.sets.tuples[: self.sets.sizes[TUPLES]]
         found = [
             (configurations, np.flatnonzero(configurations[:, tag] == op.VALUE), at) for tag, at in self.code.text_cells
@@ -334,20 +253,16 @@ class RegisterMachine:
                 found.append((members, np.flatnonzero(of_kinds), 2 * place + 1))
         return found
 
-    def busy_keys(self, keys: int) -> Ints:
-        """The keys with a partial match: what guards have seen of others is over before their next match starts."""
-        return self.slots.busy(keys)
-
     def keep_keys(self, keys: Ints) -> None:
         """Forget the others."""
-        self.slots.keep(keys)
+        super().keep_keys(keys)
         for guard in self._guards:
             guard.keep_keys(keys)
 
     def dump(self) -> dict[str, Section]:
         """Nodes, slots, interned rows and strings."""
         dumped: dict[str, Section] = {
-            **self.arena.dump(),
+            **self.algebra.dump(),
             **self.slots.dump(),
             **self.tables.dump(),
             **self.sets.dump(),
@@ -359,7 +274,7 @@ class RegisterMachine:
 
     def load(self, sections: Mapping[str, Any]) -> None:
         """Go on from a snapshot."""
-        self.arena.load(sections)
+        self.algebra.load(sections)
         self.slots.load(sections)
         self.tables.load(sections)
         self.sets.load(sections)
@@ -372,8 +287,8 @@ class RegisterMachine:
     def _check(self) -> None:
         """Whether all numbers refer to something."""
         configurations, sets, _, stored = self.tables.counts.tolist()
-        self.arena.check(len(self.actions), stored)
-        self.slots.check(sets, self.arena.size)
+        self.slots.check(sets)
+        self.algebra.check(self.slots, len(self.actions), stored)
         rows, texts = self.tables.configurations[:configurations], len(self.strings)
         check.in_range("configurations", rows[:, 0], 0, self.plan.states)
         for name, cell in self.code.cells.items():
@@ -472,18 +387,12 @@ def _texts_among(kinds: Sequence[Kind]) -> list[int]:
     return [place for place, kind in enumerate(kinds) if kind is Kind.STRING]
 
 
-def _universal(code: Code) -> tuple[Ints, Ints, Ints]:
-    """Conditions over sets as the kernel wants them: a range for each edge, their instructions, their registers."""
-    ranges: list[tuple[int, ...]] = []
-    instructions: list[tuple[int, ...]] = []
-    sets: list[tuple[int, ...]] = []
-    for listed in code.universal:
-        ranges.append((len(instructions), len(instructions) + len(listed)))
-        for each in listed:
-            instructions.append((*each.code, len(sets), len(sets) + len(each.sets)))
-            sets += each.sets
-    return (
-        np.array(ranges or [(0, 0)], np.int32),
-        np.array(instructions or [(0, 0, 0, 0)], np.int32),
-        np.array(sets or [(0, 0, 0)], np.int32),
-    )
+def _scratch(code: Code, entries: int) -> tuple[Scratch, Entries]:
+    """Where a step works that leads to so many entries at most."""
+    old, new = np.zeros(code.width, np.int64), np.zeros(code.width, np.int64)
+    values = np.zeros(2 * code.stack_size, np.int64)
+    stack = Stack(values, values.view(np.float64), np.zeros(code.stack_size, np.int64))
+    pairs, group = np.zeros((entries, 3), np.int64), np.zeros(entries, np.int64)
+    scratch = Scratch(old, Cells(new, new.view(np.float64)), stack, np.zeros(code.stored_width, np.int64), pairs, group)
+    marks, stored, targets = (np.zeros(entries, np.int64) for _ in range(3))
+    return scratch, Entries(marks, stored, targets, np.zeros(entries, np.bool_))

@@ -7,32 +7,33 @@ from __future__ import annotations
 
 import numpy as np
 
-from acelera.engine.nodes.kernels import NOTHING
-from acelera.engine.plan import NO_ACTION, Action, Edge, Plan
+from acelera.engine.machines.advance import NOTHING, Entries
+from acelera.engine.machines.table_step import TableStep
+from acelera.engine.plan import NO_ACTION, Action, Plan
 from acelera.engine.predicates.letters import Alphabet
 from acelera.engine.storage.growing import grown
 
 
-class Program:
-    """Tables for `kernels.advance`. A row, for a set of states and a letter, holds entries: a mark, the set of states
+class TransitionTable:
+    """Tables for `table_step`. A row, for a set of states and a letter, holds entries: a mark, the set of states
     that it leads to, and whether a match ends. The mark of an action that nobody sees is NOTHING.
     """
 
     def __init__(self, plan: Plan, alphabet: Alphabet, unseen: frozenset[Action] = frozenset()) -> None:
         self.plan, self.alphabet = plan, alphabet
-        self._outgoing: dict[int, list[Edge]] = {}
-        for edge in plan.edges:
-            self._outgoing.setdefault(edge.source, []).append(edge)
-        self.actions: list[Action] = list(dict.fromkeys(e.action for e in plan.edges if e.action != NO_ACTION))
-        self._mark = {action: number for number, action in enumerate(self.actions)} | {NO_ACTION: NOTHING}
+        self._mark = {action: number for number, action in enumerate(plan.actions)} | {NO_ACTION: NOTHING}
         self._unseen = {self._mark[action] for action in unseen}
         self.sets: list[frozenset[int]] = []
         self._number: dict[frozenset[int], int] = {}
         self.row_at, self.row_size = np.full((4, 8), -1, np.int32), np.zeros((4, 8), np.int32)
         self.mark, self.target = np.zeros(16, np.int32), np.zeros(16, np.int32)
-        self.emits = np.zeros(16, np.bool_)
+        self.emits, self._none_stored = np.zeros(16, np.bool_), np.zeros(1, np.int64)
         self._entries = 0
         self.set_number(frozenset({plan.initial}))
+
+    def step(self) -> TableStep:
+        """The tables, as the kernel wants them; nothing is stored."""
+        return TableStep(self.row_at, self.row_size, Entries(self.mark, self._none_stored, self.target, self.emits))
 
     def set_number(self, states: frozenset[int]) -> int:
         """The number of a set of states."""
@@ -54,12 +55,12 @@ class Program:
         holding = self.alphabet.holding[letter]
         reached: dict[int, set[int]] = {}
         for state in self.sets[number]:
-            for edge in self._outgoing.get(state, ()):
+            for edge in self.plan.outgoing.get(state, ()):
                 if edge.tests <= holding:
                     reached.setdefault(self._mark[edge.action], set()).add(edge.target)
         at, finals = self._entries, self.plan.finals
         for mark in sorted(reached):
-            going_on = frozenset(state for state in reached[mark] if state in self._outgoing)
+            going_on = frozenset(state for state in reached[mark] if state in self.plan.outgoing)
             if self._entries == len(self.mark):
                 self.mark, self.target, self.emits = (
                     grown(each, 2 * self._entries) for each in (self.mark, self.target, self.emits)

@@ -15,8 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from acelera.automata.terms import Environment, Term, holds
-from acelera.engine.machines.table_machine import Events, Waiting
-from acelera.engine.nodes import kernels
+from acelera.engine.machines.machine import Events, Waiting
 from acelera.engine.nodes.arena import Arena
 from acelera.engine.nodes.slots import Slots
 from acelera.engine.nodes.unions import BOTTOM
@@ -24,6 +23,7 @@ from acelera.engine.plan import NO_ACTION, Action, Edge, Plan, stored_fields
 from acelera.engine.predicates.letters import Alphabet
 from acelera.engine.storage import validation as check
 from acelera.engine.storage.snapshots import Section, decode, encode
+from acelera.engine.ticks import FAR_PAST
 from acelera.errors import AggregateError
 from acelera.language.aggregates import Failure
 from acelera.language.events import Event, Value
@@ -42,21 +42,18 @@ class _Automaton:
 
     def __init__(self, plan: Plan, alphabet: Alphabet) -> None:
         self.plan, self._alphabet = plan, alphabet
-        self._outgoing: dict[int, list[Edge]] = {}
-        for edge in plan.edges:
-            self._outgoing.setdefault(edge.source, []).append(edge)
         self._edges: dict[tuple[int, int], list[Edge]] = {}
 
     def goes_on(self, state: int) -> bool:
         """Whether anything can follow."""
-        return state in self._outgoing
+        return state in self.plan.outgoing
 
     def edges(self, state: int, letter: int) -> list[Edge]:
         """The edges that a letter permits."""
         key = (state, letter)
         if key not in self._edges:
             holding = self._alphabet.holding[letter]
-            self._edges[key] = [edge for edge in self._outgoing.get(state, ()) if edge.tests <= holding]
+            self._edges[key] = [edge for edge in self.plan.outgoing.get(state, ()) if edge.tests <= holding]
         return self._edges[key]
 
     def only_waits(self, state: int, letter: int) -> bool:
@@ -114,7 +111,7 @@ class _Runs:
     def __init__(self, guards: Sequence[_Automaton]) -> None:
         self.nodes: dict[Configurations, int] = {}
         self.guards = [_Guard(each) for each in guards]
-        self.floor = int(kernels.FAR_PAST)
+        self.floor = int(FAR_PAST)
 
 
 class ValueMachine:
@@ -124,7 +121,7 @@ class ValueMachine:
         self.plan, self.arena, self._unmarked = plan, Arena(), unseen | {NO_ACTION}
         self._automaton = _Automaton(plan, alphabet)
         self._guards = [_Automaton(guard, alphabet) for guard in plan.guards]
-        self.actions: list[Action] = list(dict.fromkeys(e.action for e in plan.edges if e.action != NO_ACTION))
+        self.actions = list(plan.actions)
         self._number = {action: index for index, action in enumerate(self.actions)}
         self._stored_terms = {action: _terms(stored_fields(action, plan)) for action in (*self.actions, NO_ACTION)}
         self.stored: list[tuple[Value, ...]] = []
@@ -147,7 +144,7 @@ class ValueMachine:
             self._step(runs, letter, event, rows[index], ticks[index])
             if self.arena.size > self._limit:
                 yield
-                self.collect(int(kernels.FAR_PAST))
+                self.collect(int(FAR_PAST))
                 self._limit = max(1 << 15, 2 * self.arena.size)
         yield
 
@@ -163,14 +160,14 @@ class ValueMachine:
             latest = (*latest, guard.read(letter, event, tick, runs.floor, latest))
         reached: dict[Configurations, int] = {}
         for configurations, held in [(self._begin, NOT_BEGUN), *runs.nodes.items()]:
-            if held != NOT_BEGUN and self.arena.newest[held] < runs.floor:
+            if held != NOT_BEGUN and self.arena.arrays.newest[held] < runs.floor:
                 continue
             groups = self._moved(configurations, letter, event, latest)
             node = self.arena.add(BOTTOM, -1, row, tick) if held == NOT_BEGUN and groups else held
             for action, stored, targets in groups:
                 following = self._marked(node, action, stored, row)
                 if any(state in self.plan.finals for state, _ in targets):
-                    self.arena.hit(following, row, runs.floor)
+                    self.arena.hits.add(following, row, runs.floor)
                 going_on = frozenset(each for each in targets if self._automaton.goes_on(each[0]))
                 if going_on:
                     other = reached.get(going_on)
@@ -198,7 +195,7 @@ class ValueMachine:
     def _marked(self, node: int, action: Action, stored: tuple[Value, ...], row: int) -> int:
         if action in self._unmarked:
             return node
-        number, newest = self._number[action], int(self.arena.newest[node])
+        number, newest = self._number[action], int(self.arena.arrays.newest[node])
         node = self.arena.add(number, node, row, newest)
         if stored:
             self.stored.append(stored)
@@ -222,7 +219,7 @@ class ValueMachine:
 
     def collect(self, floor: int) -> None:
         """Forget what can no longer match."""
-        newest = self.arena.newest
+        newest = self.arena.arrays.newest
         for runs in self.runs:
             oldest = max(runs.floor, floor)
             runs.nodes = {each: node for each, node in runs.nodes.items() if newest[node] >= oldest}
@@ -241,10 +238,10 @@ class ValueMachine:
         return Slots.of(counts, nodes, floors)
 
     def _forget_stored(self) -> None:
-        storing = np.flatnonzero(self.arena.mark[: self.arena.size] >= len(self.actions))
-        used, moved = np.unique(self.arena.two[storing], return_inverse=True)
+        used, moved = self.arena.stored(len(self.actions)), np.zeros(len(self.stored), np.int64)
+        moved[used] = np.arange(len(used))
         self.stored = [self.stored[index] for index in used.tolist()]
-        self.arena.two[storing] = moved
+        self.arena.move_stored(len(self.actions), moved)
 
     def busy_keys(self, keys: int) -> Ints:
         """The keys with a partial match."""
@@ -281,7 +278,7 @@ class ValueMachine:
                 check.whole("runs", *(number for start in guard.starts.values() for number in start))
                 _check_configurations(plan, guard.starts)
             self.runs.append(runs)
-        self.arena.check(len(self.actions), len(self.stored))
+        self.arena.check(self._slots(), len(self.actions), len(self.stored))
         check.holds(
             "stored", all(isinstance(values, tuple) for values in self.stored), "has something that is no tuple"
         )

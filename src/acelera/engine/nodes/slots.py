@@ -1,4 +1,6 @@
-"""Where the partial matches of each key stand: slots, each a set of states, or of configurations, and a node.
+"""Where the partial matches of each key stand: slots, each a set of states, or of configurations, and a value.
+
+The value is one of the algebra that the machine runs with (`algebras`): a node, or the newest start.
 
 The slots of all keys lie in one pool. A key has a block of it that grows as the key needs more, so memory is the sum
 over keys rather than the number of keys times the widest.
@@ -7,46 +9,86 @@ over keys rather than the number of keys times the widest.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from acelera.engine.nodes import kernels
+from acelera.engine.jit import Array, compiled, inlined
+from acelera.engine.nodes.algebras import newest_start
 from acelera.engine.storage import validation as check
 from acelera.engine.storage.growing import grown
+from acelera.engine.ticks import FAR_PAST
 
 Ints = npt.NDArray[Any]
 
 SMALLEST_POOL = 64
 
 
-class Slots:
-    """For each key where its block begins, how many slots it has room for, how many it holds, and its floor.
+class SlotArrays(NamedTuple):
+    """The pool: states and values; and for each key its block, how much of it is held, and the floor of its last event.
 
-    The floor is that of the last event of the key. `used` is how much of the pool has been given to blocks, as an
-    array of one number that kernels count up.
+    `used` holds one number, how much of the pool has been given to blocks.
     """
 
-    def __init__(self) -> None:
-        self.state, self.node = np.zeros(SMALLEST_POOL, np.int32), np.zeros(SMALLEST_POOL, np.int32)
+    state: Array
+    value: Array
+    begin: Array
+    room: Array
+    count: Array
+    floor: Array
+    used: Array
+
+
+@inlined
+def fits(slots: SlotArrays, key: int, size: int) -> bool:
+    """Whether a key has room for so many slots, or could be given a new block of them."""
+    return bool(size <= slots.room[key] or slots.used[0] + 2 * size <= len(slots.state))
+
+
+@inlined
+def give_block(slots: SlotArrays, key: int, size: int) -> None:
+    """A new block of slots for a key, at the end of the pool, as large as the next power of two."""
+    room = 1
+    while room < size:
+        room *= 2
+    slots.begin[key], slots.room[key] = slots.used[0], room
+    slots.used[0] += room
+
+
+@compiled
+def drop_expired(slots: SlotArrays, algebra: Array, floors: Array) -> None:
+    """Empty the slots that have left the window, given the floor of each key."""
+    for key in range(len(slots.count)):
+        first, kept = slots.begin[key], slots.begin[key]
+        for s in range(first, first + slots.count[key]):
+            if newest_start(algebra, slots.value[s]) >= floors[key]:
+                slots.state[kept], slots.value[kept] = slots.state[s], slots.value[s]
+                kept += 1
+        slots.count[key] = kept - first
+
+
+class Slots:
+    """The slots of all keys; `kind` is the type of the algebra's values."""
+
+    def __init__(self, kind: Any = np.int32) -> None:
+        self.state, self.value = np.zeros(SMALLEST_POOL, np.int32), np.zeros(SMALLEST_POOL, kind)
         self.used = np.zeros(1, np.int64)
         self.begin = np.zeros(1, np.int64)
         self.room, self.count = np.zeros(1, np.int32), np.zeros(1, np.int32)
-        self.floor = np.full(1, kernels.FAR_PAST)
-        self.targets = np.zeros(SMALLEST_POOL, np.int32)  # where a kernel writes what it reaches
+        self.floor = np.full(1, FAR_PAST)
 
     @classmethod
-    def of(cls, count: Ints, node: Ints, floor: Ints) -> Slots:
-        """Slots whose nodes are given key by key; their states do not matter."""
+    def of(cls, count: Ints, value: Ints, floor: Ints) -> Slots:
+        """Slots whose values are given key by key; their states do not matter."""
         slots = cls()
-        slots._put(np.zeros_like(node), node, count, floor)
+        slots._put(np.zeros_like(value), value, count, floor)
         return slots
 
     @property
-    def arrays(self) -> tuple[Ints, Ints, Ints, Ints, Ints, Ints, Ints, Ints]:
+    def arrays(self) -> SlotArrays:
         """As kernels want them."""
-        return self.state, self.node, self.begin, self.room, self.count, self.floor, self.used, self.targets
+        return SlotArrays(self.state, self.value, self.begin, self.room, self.count, self.floor, self.used)
 
     @property
     def held(self) -> Ints:
@@ -55,11 +97,11 @@ class Slots:
         return np.repeat(self.begin - before, self.count) + np.arange(int(self.count.sum()))
 
     def of_key(self, key: int) -> tuple[Ints, Ints]:
-        """The states and nodes of a key."""
+        """The states and values of a key."""
         if key >= len(self.count):
-            return self.state[:0], self.node[:0]
+            return self.state[:0], self.value[:0]
         block = slice(self.begin[key], self.begin[key] + self.count[key])
-        return self.state[block], self.node[block]
+        return self.state[block], self.value[block]
 
     def busy(self, keys: int) -> Ints:
         """The keys, of so many, that hold something."""
@@ -73,24 +115,22 @@ class Slots:
             before, size = len(self.count), max(keys, 2 * len(self.count))
             self.begin, self.room, self.count = (grown(each, size) for each in (self.begin, self.room, self.count))
             self.floor = grown(self.floor, size)
-            self.floor[before:] = kernels.FAR_PAST
+            self.floor[before:] = FAR_PAST
 
     def make_space(self, needed: int) -> None:
         """For a key that needs so many slots: blocks are cut to what they hold, and the pool fits all of them twice.
 
         There is more of it where there are many keys, so that looking at all of them is rare.
         """
-        if needed > len(self.targets):
-            self.targets = np.zeros(2 * needed, np.int32)
         room = np.where(self.count > 0, 1 << np.ceil(np.log2(np.maximum(self.count, 1))).astype(np.int32), 0)
         begin = np.cumsum(room, dtype=np.int64) - room
         used = int(room.sum())
         held, order = self.held, np.repeat(begin - np.cumsum(self.count) + self.count, self.count)
         places = order + np.arange(len(held))
         pool = max(SMALLEST_POOL, 2 * used + 4 * needed, len(room) // 2)
-        state, node = np.zeros(pool, np.int32), np.zeros(pool, np.int32)
-        state[places], node[places] = self.state[held], self.node[held]
-        self.state, self.node, self.begin, self.room = state, node, begin, room.astype(np.int32)
+        state, value = np.zeros(pool, np.int32), np.zeros(pool, self.value.dtype)
+        state[places], value[places] = self.state[held], self.value[held]
+        self.state, self.value, self.begin, self.room = state, value, begin, room.astype(np.int32)
         self.used[0] = used
 
     def keep(self, keys: Ints) -> None:
@@ -106,27 +146,26 @@ class Slots:
         held = self.held
         return {
             "slot_state": self.state[held],
-            "slot_node": self.node[held],
+            "slot_value": self.value[held],
             "slot_count": self.count,
             "slot_floor": self.floor,
         }
 
     def load(self, sections: Mapping[str, Any]) -> None:
         """The slots of a snapshot."""
-        state, node = check.array(sections, "slot_state", np.int32), check.array(sections, "slot_node", np.int32)
+        state = check.array(sections, "slot_state", np.int32)
+        value = check.array(sections, "slot_value", self.value.dtype.type)
         count, floor = check.array(sections, "slot_count", np.int32), check.array(sections, "slot_floor", np.int64)
         check.same_length(slot_count=count, slot_floor=floor)
         check.in_range("slot_count", count, 0, len(state) + 1)
-        check.holds("slot_count", int(count.sum(dtype=np.int64)) == len(state) == len(node), "counts other slots")
-        self._put(state, node, count, floor)
+        check.holds("slot_count", int(count.sum(dtype=np.int64)) == len(state) == len(value), "counts other slots")
+        self._put(state, value, count, floor)
 
-    def check(self, states: int, nodes: int) -> None:
-        """Whether slots refer to so many states and nodes."""
-        held = self.held
-        check.in_range("slot_state", self.state[held], 0, states)
-        check.in_range("slot_node", self.node[held], 0, nodes)
+    def check(self, states: int) -> None:
+        """Whether slots refer to so many states."""
+        check.in_range("slot_state", self.state[self.held], 0, states)
 
-    def _put(self, state: Ints, node: Ints, count: Ints, floor: Ints) -> None:
-        self.state, self.node, self.count, self.floor = state, node, count, floor
+    def _put(self, state: Ints, value: Ints, count: Ints, floor: Ints) -> None:
+        self.state, self.value, self.count, self.floor = state, value, count, floor
         self.room, self.begin = count.copy(), np.cumsum(count, dtype=np.int64) - count
         self.used[0] = len(state)

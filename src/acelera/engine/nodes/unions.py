@@ -1,9 +1,9 @@
 """What a node is, and how the partial matches of two nodes are put together.
 
 A node stands for a set of partial matches (CORE's timed enumerable compact set). Its mark tells what it is:
-  mark >= 0      output: `two` is what was marked (a row, or a value that was made), `one` the node before it
-  UNION, CHAIN   the partial matches of `one` and of `two`; those of `one` contain the newest start
-  BOTTOM         a match that begins; `two` is the row of its first event
+  mark >= 0      output: `right` is what was marked (a row, or a value that was made), `left` the node before it
+  UNION, CHAIN   the partial matches of `left` and of `right`; those of `left` contain the newest start
+  BOTTOM         a match that begins; `right` is the row of its first event
 `newest` is the newest start below a node, in the unit of the window. Children always have smaller numbers.
 
 What has left the window must not be walked through once for each match. So unions are kept such that
@@ -22,121 +22,119 @@ afterwards is as old as one of them, and elements of one age become one.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import NamedTuple
 
-from acelera.engine.jit import inner
+import numpy as np
+
+from acelera.engine.jit import Array, inlined, inner
+from acelera.engine.ticks import FAR_PAST
 
 UNION, BOTTOM, CHAIN = -1, -2, -3
-NO_NODES = -1
+NO_ROOM = FAR_PAST
+"""What stands for a node that there was no room for."""
 STEPS_LEFT = 3
 
-Array = Any
+
+class Nodes(NamedTuple):
+    """All nodes; `count` holds one number, how many there are."""
+
+    mark: Array
+    left: Array
+    right: Array
+    newest: Array
+    count: Array
 
 
-@inner
+@inlined
 def is_union(mark: int) -> bool:
     """Whether a node with this mark has two sides."""
     return mark in (UNION, CHAIN)
 
 
-@inner
-def join(
-    one: int,
-    two: int,
-    floor: int,
-    node_mark: Array,
-    node_one: Array,
-    node_two: Array,
-    node_newest: Array,
-    nodes: int,
-    reserved: int,
-) -> int:
-    """Make a node of the partial matches of two; the number of nodes afterwards, of which it is the last.
+@inlined
+def put(nodes: Nodes, at: int, mark: int, left: int, right: int, newest: int) -> None:
+    """Write a node."""
+    place = np.uint64(at)  # unsigned: no look whether an index counts from the end
+    nodes.mark[place], nodes.left[place], nodes.right[place], nodes.newest[place] = mark, left, right, newest
 
-    NO_NODES if there is no room for it and for as many nodes as are reserved. What starts before the floor may be left
-    out.
+
+@inlined
+def add(nodes: Nodes, mark: int, left: int, right: int, newest: int) -> int:
+    """A new node; there must be room for it."""
+    node = nodes.count[0]
+    put(nodes, node, mark, left, right, newest)
+    nodes.count[0] = node + 1
+    return int(node)
+
+
+@inlined
+def unite(nodes: Nodes, left: int, right: int, listed: bool) -> int:
+    """A union of two nodes, of which the first is no older; the second may be the rest of a list."""
+    return add(nodes, CHAIN if listed else UNION, left, right, nodes.newest[left])
+
+
+@inner
+def join(nodes: Nodes, left: int, right: int, floor: int, reserved: int) -> int:
+    """A node of the partial matches of two; NO_ROOM if there is none for it and for as many nodes as are reserved.
+
+    What starts before the floor may be left out.
     """
-    if node_newest[one] < node_newest[two]:
-        one, two = two, one
-    if nodes == len(node_mark):
-        return NO_NODES
-    if not is_union(node_mark[one]):
-        return unite(one, two, False, node_mark, node_one, node_two, node_newest, nodes)
-    listed, rest, passed = True, one, 0
-    while passed == 0 or (rest >= 0 and node_newest[rest] > node_newest[two]):
+    newest = nodes.newest
+    if newest[left] < newest[right]:
+        left, right = right, left
+    if nodes.count[0] + 1 + reserved > len(nodes.mark):
+        return NO_ROOM
+    if not is_union(nodes.mark[left]):
+        return unite(nodes, left, right, False)
+    listed, rest, passed = True, left, 0
+    while passed == 0 or (rest >= 0 and newest[rest] > newest[right]):
         passed += 1
-        if not listed or node_newest[node_two[rest]] < floor:
+        if not listed or newest[nodes.right[rest]] < floor:
             rest = -1
         else:
-            listed, rest = node_mark[rest] == CHAIN, node_two[rest]
-    if nodes + passed + 4 + reserved > len(node_mark):
-        return NO_NODES
+            listed, rest = nodes.mark[rest] == CHAIN, nodes.right[rest]
+    if nodes.count[0] + passed + 4 + reserved > len(nodes.mark):
+        return NO_ROOM
     if rest < 0:
-        listed, rest = False, two
-    elif node_newest[rest] < node_newest[two]:
-        nodes = unite(two, rest, listed, node_mark, node_one, node_two, node_newest, nodes)
-        listed, rest = True, nodes - 1
+        listed, rest = False, right
+    elif newest[rest] < newest[right]:
+        listed, rest = True, unite(nodes, right, rest, listed)
     else:
-        element = node_one[rest] if listed else rest
-        nodes = meld(element, two, floor, node_mark, node_one, node_two, node_newest, nodes)
-        if listed and node_newest[node_two[rest]] >= floor:
-            further, behind = node_mark[rest] == CHAIN, node_two[rest]
-            nodes = unite(nodes - 1, behind, further, node_mark, node_one, node_two, node_newest, nodes)
-        else:
-            listed = False
-        rest = nodes - 1
-    # The elements that were passed, again, before the rest: those in front have the highest numbers.
-    at, in_list, behind = one, True, rest
+        element = meld(nodes, nodes.left[rest] if listed else rest, right, floor)
+        listed = listed and newest[nodes.right[rest]] >= floor
+        rest = unite(nodes, element, nodes.right[rest], nodes.mark[rest] == CHAIN) if listed else element
+    return repeat(nodes, left, passed, rest, listed)
+
+
+@inner
+def repeat(nodes: Nodes, head: int, passed: int, rest: int, listed: bool) -> int:
+    """The first elements of a list again, before another rest: those in front have the highest numbers."""
+    first = nodes.count[0]
+    at, in_list = head, True
     for i in range(passed - 1, -1, -1):
-        element = node_one[at] if in_list else at
-        behind = rest if i == 0 else nodes + i - 1
-        unite(element, behind, listed or i > 0, node_mark, node_one, node_two, node_newest, nodes + i)
+        element = nodes.left[at] if in_list else at
+        behind = rest if i == 0 else first + i - 1
+        mark = CHAIN if listed or i > 0 else UNION
+        put(nodes, first + i, mark, element, behind, nodes.newest[element])
         if in_list:
-            in_list, at = node_mark[at] == CHAIN, node_two[at]
-    return nodes + passed
+            in_list, at = nodes.mark[at] == CHAIN, nodes.right[at]
+    nodes.count[0] = first + passed
+    return int(first + passed - 1)
 
 
 @inner
-def meld(
-    one: int,
-    two: int,
-    floor: int,
-    node_mark: Array,
-    node_one: Array,
-    node_two: Array,
-    node_newest: Array,
-    nodes: int,
-) -> int:
-    """Make one element of two that are equally new; the number of nodes afterwards, of which it is the last."""
-    if not is_union(node_mark[one]):
-        return unite(one, two, False, node_mark, node_one, node_two, node_newest, nodes)
-    if not is_union(node_mark[two]):
-        return unite(two, one, False, node_mark, node_one, node_two, node_newest, nodes)
-    newer, older = node_two[one], node_two[two]
-    if node_newest[newer] < node_newest[older]:
+def meld(nodes: Nodes, left: int, right: int, floor: int) -> int:
+    """One element of two that are equally new."""
+    if not is_union(nodes.mark[left]):
+        return unite(nodes, left, right, False)
+    if not is_union(nodes.mark[right]):
+        return unite(nodes, right, left, False)
+    newer, older = nodes.right[left], nodes.right[right]
+    if nodes.newest[newer] < nodes.newest[older]:
         newer, older = older, newer
-    behind = node_one[two]
-    if node_newest[newer] >= floor:
-        if node_newest[older] >= floor:
-            nodes = unite(newer, older, False, node_mark, node_one, node_two, node_newest, nodes)
-            newer = nodes - 1
-        nodes = unite(behind, newer, False, node_mark, node_one, node_two, node_newest, nodes)
-        behind = nodes - 1
-    return unite(node_one[one], behind, False, node_mark, node_one, node_two, node_newest, nodes)
-
-
-@inner
-def unite(
-    one: int,
-    two: int,
-    listed: bool,
-    node_mark: Array,
-    node_one: Array,
-    node_two: Array,
-    node_newest: Array,
-    nodes: int,
-) -> int:
-    """Make a union of two nodes, of which the first is no older; the second may be the rest of a list."""
-    node_mark[nodes], node_one[nodes], node_two[nodes] = CHAIN if listed else UNION, one, two
-    node_newest[nodes] = node_newest[one]
-    return nodes + 1
+    behind = nodes.left[right]
+    if nodes.newest[newer] >= floor:
+        if nodes.newest[older] >= floor:
+            newer = unite(nodes, newer, older, False)
+        behind = unite(nodes, behind, newer, False)
+    return unite(nodes, nodes.left[left], behind, False)

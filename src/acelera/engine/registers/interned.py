@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from acelera.engine.registers.stack_machine import SET_COUNTS
+from acelera.engine.jit import Array
+from acelera.engine.registers.stack_machine import SET_COUNTS, ValueSetArrays
 from acelera.engine.storage import interning
 from acelera.engine.storage import validation as check
 from acelera.engine.storage.byte_rows import ByteRows, coded, of_texts, to_texts
@@ -82,6 +83,23 @@ class Strings:
         self._ranks = np.empty(0, np.int64)
 
 
+CONFIGURATIONS, SETS, MEMBERS, STORED = range(4)
+"""What is counted of interned rows: configurations, sets of them, the members of all sets together, stored values."""
+
+
+class TableArrays(NamedTuple):
+    """Interned rows, and the tables by which they are found again."""
+
+    configurations: Array
+    configuration_table: Array
+    set_at: Array
+    members: Array
+    set_table: Array
+    stored: Array
+    stored_table: Array
+    counts: Array
+
+
 class Tables:
     """Interned rows: configurations, sets of them, stored values."""
 
@@ -93,8 +111,21 @@ class Tables:
         self.set_at[1] = 1
         self.members = np.zeros(1 << 11, np.int64)
         self.stored = np.zeros((1 << 9, stored_width), np.int64)
-        self.target_stamp, self.target_node = np.zeros(1 << 9, np.int64), np.zeros(1 << 9, np.int32)
         self.build()
+
+    @property
+    def arrays(self) -> TableArrays:
+        """As kernels want them."""
+        return TableArrays(
+            self.configurations,
+            self.configuration_table,
+            self.set_at,
+            self.members,
+            self.set_table,
+            self.stored,
+            self.stored_table,
+            self.counts,
+        )
 
     def build(self) -> None:
         """The tables by which rows are found again; each has twice as many places as there can be rows."""
@@ -112,7 +143,6 @@ class Tables:
         sets = 2 * (len(self.set_at) - 1)
         self.set_at, self.members = grown(self.set_at, sets + 1), grown(self.members, 2 * len(self.members))
         self.stored = grown(self.stored, 2 * len(self.stored))
-        self.target_stamp, self.target_node = grown(self.target_stamp, sets), grown(self.target_node, sets)
         self.build()
 
     @property
@@ -160,7 +190,6 @@ class Tables:
         moved_sets, moved_stored = np.zeros(len(self.set_at), np.int64), np.zeros(len(self.stored), np.int64)
         moved_sets[sets], moved_stored[stored] = np.arange(len(sets)), np.arange(len(stored))
         self.counts[:] = len(used), len(sets), len(members), len(stored)
-        self.target_stamp[:] = 0
         return moved_sets, moved_stored
 
 
@@ -175,9 +204,9 @@ class ValueSets:
         self.build()
 
     @property
-    def arrays(self) -> tuple[Ints, ...]:
-        """As the kernel wants them."""
-        return self.tuples, self.tuple_table, self.sets, self.items, self.sets_table, self.sizes
+    def arrays(self) -> ValueSetArrays:
+        """As kernels want them."""
+        return ValueSetArrays(self.tuples, self.tuple_table, self.sets, self.items, self.sets_table, self.sizes)
 
     def build(self) -> None:
         """The tables by which they are found again."""

@@ -13,8 +13,8 @@ import pyarrow as pa
 from acelera.automata.labels import Mark
 from acelera.automata.terms import Attr, Const, Finish, Reg, Term
 from acelera.engine.frames import Frame, column_of
-from acelera.engine.machines.table_machine import Machine
-from acelera.engine.nodes.arena import Listed, Tree
+from acelera.engine.machines.machine import Machine
+from acelera.engine.nodes.matches import Listed, Tree
 from acelera.engine.plan import FoldStep, Plan, stored_fields
 from acelera.engine.results.folds import fold
 from acelera.engine.results.gathering import rows_held, taken

@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from acelera.engine.jit import compiled
-from acelera.engine.nodes.arena import Tree
+from acelera.engine.nodes.matches import Tree
 from acelera.engine.results.folds import RANKED, as_result, column_of_numbers, fixed, numbers_of, ranked
 from acelera.language.aggregates import Aggregate
 from acelera.language.types import Kind, Type

@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from acelera.engine.frames import Frame
+from acelera.engine.jit import Array, compiled
 from acelera.engine.session.store import ordinary
 from acelera.engine.storage.byte_rows import ByteRows, Rows, coded, of_matrix, of_texts, side_by_side
 from acelera.language.events import Value
@@ -131,3 +132,11 @@ def _bytes(column: Any, kind: pa.DataType) -> Ints:
         return np.zeros((len(column), width), np.uint8)
     data = np.frombuffer(column.buffers()[1], np.uint8)
     return np.asarray(data[column.offset * width : (column.offset + len(column)) * width].reshape(-1, width))
+
+
+@compiled
+def count_positions(keys: Array, counts: Array, positions: Array) -> None:
+    """The position of each event within its key."""
+    for i in range(len(keys)):
+        counts[keys[i]] += 1
+        positions[i] = counts[keys[i]]

@@ -15,20 +15,20 @@ import pyarrow as pa
 from acelera.automata.terms import Attr, Sql, Term, subterms
 from acelera.engine.frames import Frame, column_of
 from acelera.engine.machines.choice import machine_of
-from acelera.engine.machines.table_machine import Events, Machine
-from acelera.engine.nodes import kernels
+from acelera.engine.machines.machine import Events, Machine
 from acelera.engine.plan import Plan
 from acelera.engine.positions import absolute_positions_matter
 from acelera.engine.predicates.letters import LETTER, Alphabet
 from acelera.engine.results.presenter import Presenter, columns_kept
 from acelera.engine.results.seen import unseen_actions
 from acelera.engine.session.bounds import gathered, told_of_memory
-from acelera.engine.session.keys import Keys
+from acelera.engine.session.keys import Keys, count_positions
 from acelera.engine.session.order import Order
 from acelera.engine.session.store import Store, decoded, ordinary, picked
 from acelera.engine.storage import validation as check
 from acelera.engine.storage.growing import grown, wasteful
 from acelera.engine.storage.snapshots import Section, pack
+from acelera.engine.ticks import FAR_PAST
 from acelera.engine.window import Window, window_of
 from acelera.errors import SchemaError, SnapshotError, UsageError, did_you_mean
 from acelera.language.checker import Checked
@@ -95,7 +95,7 @@ class Session:
         self.events = 0
         self.matches = 0
         self.told_of_many = False
-        self.floor = int(kernels.FAR_PAST)
+        self.floor = int(FAR_PAST)
         self._finished = self._reading = self._changing = self._broken = False
         self._starting_before: int | None = None
         self._columns = columns_read(checked, plan, given_tests)
@@ -190,7 +190,7 @@ class Session:
         self.machine.load({k.removeprefix(prefix): part for k, part in sections.items() if k.startswith(prefix)})
         arena = self.machine.arena
         actions = len(self.machine.actions)
-        rows = arena.two[arena.marked_with(np.arange(2 * actions + 1) < actions)]
+        rows = arena.arrays.right[arena.marked_with(np.arange(2 * actions + 1) < actions)]
         check.in_range("two", rows, 0, self.store.rows)
 
     def types_not_seen(self) -> bool:
@@ -261,7 +261,7 @@ class Session:
             self.counts[0] += len(partitions)
             return np.arange(first + 1, first + len(partitions) + 1)
         positions = np.empty(len(partitions), np.int64)
-        kernels.count_positions(partitions, self.counts, positions)
+        count_positions(partitions, self.counts, positions)
         return positions
 
     def _events(self, frame: Frame, partitions: Ints, first: int) -> Events:
@@ -325,8 +325,8 @@ class Session:
             self.machine.compact(self.floor)
             actions = len(self.machine.actions)
             nodes = self.machine.arena.marked_with(np.arange(2 * actions + 1) < actions)
-            rows, moved = np.unique(self.machine.arena.two[nodes], return_inverse=True)
-            self.machine.arena.two[nodes] = moved
+            rows, moved = np.unique(self.machine.arena.arrays.right[nodes], return_inverse=True)
+            self.machine.arena.arrays.right[nodes] = moved
             self.store.keep(rows)
             if self.keys.columns:
                 self._forget_idle_keys()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -21,3 +21,11 @@ def grown(array: npt.NDArray[Any], size: int) -> npt.NDArray[Any]:
     larger = np.zeros((size, *array.shape[1:]), array.dtype)
     larger[: len(array)] = array
     return larger
+
+
+Group = TypeVar("Group", bound="tuple[npt.NDArray[Any], ...]")
+
+
+def grown_group(group: Group, size: int) -> Group:
+    """A NamedTuple of arrays with room for more in each; those of one number, which count, stay as they are."""
+    return type(group)(*(each if len(each) == 1 else grown(each, size) for each in group))
