@@ -8,8 +8,8 @@ from acelera.engine.machines.table_machine import Machine, TableMachine
 from acelera.engine.machines.value_machine import ValueMachine
 from acelera.engine.plan import Action, Plan
 from acelera.engine.predicates.letters import Alphabet
-from acelera.engine.registers.code import UnsupportedError
 from acelera.engine.registers.instructions import compile_plan
+from acelera.language.lowering import UnsupportedError
 from acelera.language.schema import Schema
 
 
