@@ -42,7 +42,7 @@ OPERATIONS = (
 """All operations of the core, by the names that they have in tables."""
 
 _LARGEST = 200_000
-"""How many nodes BETWEEN and IN may become: they double what stands in them, and one may stand in the other."""
+"""How many nodes BETWEEN and IN may become: they repeat what stands in them, and one may stand in the other."""
 
 
 class UnsupportedError(Exception):
@@ -89,62 +89,59 @@ def operation_of(node: ast.Expression) -> str:
 
 
 class _Lowered(NamedTuple):
-    """An expression in the core, what it is if NOT stands before it, and how many nodes it has."""
+    """An expression in the core, how many nodes it has, and what it is if NOT stands before it, if that is shorter."""
 
     holds: ast.Expression
-    fails: ast.Expression
     size: int
+    fails: ast.Expression | None = None
 
     def negated_if(self, negated: bool) -> _Lowered:
-        return _Lowered(self.fails, self.holds, self.size) if negated else self
+        return _Lowered(self.negation(), self.size, self.holds) if negated else self
+
+    def negation(self) -> ast.Expression:
+        return ast.Unary("NOT", self.holds) if self.fails is None else self.fails
 
 
 def lower(expression: ast.Expression, whole: Collection[str] = COMPOSED) -> ast.Expression:
     """The same in the core; BETWEEN and IN are kept if they are among those that the target takes `whole`."""
 
     def combine(node: ast.Expression, made: Sequence[_Lowered]) -> _Lowered:
+        if not made:
+            return _Lowered(node, 1)
         inner = [each.holds for each in made]
-        size = 1 + sum(each.size for each in made)
+        size = 1 + sum([each.size for each in made])
         match node:
             case ast.Unary("NOT", _):
                 return made[0].negated_if(True)
             case ast.Binary(("AND" | "OR") as operator, _, _):
-                opposite = "OR" if operator == "AND" else "AND"
-                fails = ast.Binary(opposite, made[0].fails, made[1].fails)
-                return _Lowered(rebuilt(node, inner), fails, size)
+                fails = ast.Binary("OR" if operator == "AND" else "AND", made[0].negation(), made[1].negation())
+                return _Lowered(rebuilt(node, inner), size, fails)
             case ast.Binary(operator, _, _) if operator in OPPOSITES:
-                return _Lowered(rebuilt(node, inner), ast.Binary(OPPOSITES[operator], *inner), size)
+                return _Lowered(rebuilt(node, inner), size, ast.Binary(OPPOSITES[operator], *inner))
             case ast.IsNull(_, negated):
-                return _atom(ast.IsNull(inner[0]), size).negated_if(negated)
+                return _Lowered(ast.IsNull(inner[0]), size).negated_if(negated)
             case ast.Like(_, pattern, negated):
-                return _atom(ast.Like(inner[0], pattern), size).negated_if(negated)
+                return _Lowered(ast.Like(inner[0], pattern), size).negated_if(negated)
             case ast.Between(_, _, _, negated):
-                kept = _atom(ast.Between(inner[0], inner[1], inner[2]), size) if "BETWEEN" in whole else _between(made)
-                return kept.negated_if(negated)
+                kept = ast.Between(inner[0], inner[1], inner[2])
+                return (_Lowered(kept, size) if "BETWEEN" in whole else _between(*made)).negated_if(negated)
             case ast.In(_, _, negated):
-                kept = _atom(ast.In(inner[0], tuple(inner[1:])), size) if "IN" in whole else _in(made)
-                return kept.negated_if(negated)
+                found = ast.In(inner[0], tuple(inner[1:]))
+                return (_Lowered(found, size) if "IN" in whole else _in(*made)).negated_if(negated)
             case ast.Call("coalesce", (_,)):
                 return made[0]
             case ast.Call("coalesce", _):
-                return _atom(reduce(lambda one, two: ast.Call("coalesce", (one, two)), inner), size)
-        return _atom(rebuilt(node, inner), size)
+                return _Lowered(reduce(lambda one, two: ast.Call("coalesce", (one, two)), inner), size)
+        return _Lowered(rebuilt(node, inner), size)
 
     return ast.fold(expression, combine).holds
 
 
-def _atom(node: ast.Expression, size: int) -> _Lowered:
-    """What has no opposite."""
-    return _Lowered(node, ast.Unary("NOT", node), size)
-
-
-def _between(made: Sequence[_Lowered]) -> _Lowered:
-    operand, low, high = made
+def _between(operand: _Lowered, low: _Lowered, high: _Lowered) -> _Lowered:
     return _joined("AND", [(">=", low), ("<=", high)], operand)
 
 
-def _in(made: Sequence[_Lowered]) -> _Lowered:
-    operand, *items = made
+def _in(operand: _Lowered, *items: _Lowered) -> _Lowered:
     return _joined("OR", [("=", item) for item in items], operand)
 
 
@@ -161,7 +158,7 @@ def _joined(join: str, compared: Sequence[tuple[str, _Lowered]], operand: _Lower
         ]
         return reduce(lambda one, two: ast.Binary(join, one, two), tests)
 
-    return _Lowered(chain(join, False), chain("OR" if join == "AND" else "AND", True), size)
+    return _Lowered(chain(join, False), size, chain("OR" if join == "AND" else "AND", True))
 
 
 def links(node: ast.Expression) -> Sequence[ast.Expression]:
