@@ -16,11 +16,11 @@ from acelera.automata.terms import Attr, Const, Sql, Term
 from acelera.engine.frames import attribute_type, column_of
 from acelera.engine.predicates.letters import over_columns
 from acelera.language import ast
-from acelera.language.evaluation import evaluate
+from acelera.language.evaluation import constant
 from acelera.language.expressions import type_of
 from acelera.language.lowering import Table, UnsupportedError, links
 from acelera.language.schema import Schema
-from acelera.language.types import BOOL, Kind, Type
+from acelera.language.types import BOOL, UNKNOWN, Kind, Type
 from acelera.spark.spark_like import like
 
 _COMPARED = {Kind.INT, Kind.FLOAT, Kind.STRING, Kind.BOOL, Kind.TIMESTAMP, Kind.DATE, Kind.DECIMAL}
@@ -104,7 +104,7 @@ def _literal_type(asked: _Asked) -> Type:
 
 
 def _constant_type(asked: _Asked) -> Type:
-    found = type_of(asked.node, _no_attributes, lambda _: None)
+    found = type_of(asked.node, lambda _: UNKNOWN, lambda _: None)
     if found.vague:
         raise UnsupportedError(_LACKING)
     return found
@@ -125,7 +125,7 @@ def _literal(asked: _Asked, _: Sequence[Any]) -> Any:
 
 
 def _date_type(asked: _Asked) -> Type:
-    if evaluate(asked.node, _no_attributes) is None:
+    if constant(asked.node) is None:
         raise UnsupportedError(_LACKING)
     return _constant_type(asked)
 
@@ -133,7 +133,7 @@ def _date_type(asked: _Asked) -> Type:
 def _date(asked: _Asked, _: Sequence[Any]) -> Any:
     from pyspark.sql import functions
 
-    return functions.date_add(functions.lit("1970-01-01").cast("date"), int(evaluate(asked.node, _no_attributes)))
+    return functions.date_add(functions.lit("1970-01-01").cast("date"), int(constant(asked.node)))
 
 
 def _timestamp_type(asked: _Asked) -> Type:
@@ -152,17 +152,13 @@ def _timestamp(asked: _Asked, _: Sequence[Any]) -> Any:
 
 def _instant(node: ast.Expression) -> datetime.datetime:
     """A constant time, by the clock of UTC if it has a zone."""
-    moment = evaluate(node, _no_attributes)
+    moment = constant(node)
     if moment is None or moment % 1000:
         raise UnsupportedError("Spark's times are in microseconds")
     try:
         return datetime.datetime(1970, 1, 1) + datetime.timedelta(microseconds=int(moment) // 1000)
     except OverflowError:
         raise UnsupportedError("a time after the year 9999, or before the first") from None
-
-
-def _no_attributes(node: ast.Attribute) -> Any:
-    raise AssertionError(f"a constant has no attribute {node.name}")
 
 
 def _attribute_type(asked: _Asked) -> Type:

@@ -63,8 +63,8 @@ def _operands(node: ast.Expression) -> Sequence[ast.Expression]:
 
 # --- arithmetic ---------------------------------------------------------------------------------------------------
 
-_CHECKED: dict[str, Operation] = {"+": pc.add_checked, "-": pc.subtract_checked, "*": pc.multiply_checked}
-_FLOATING: dict[str, Operation] = {"+": pc.add, "-": pc.subtract, "*": pc.multiply}
+_CHECKED: dict[str, Operation] = {"+": pc.add_checked, "-": pc.subtract_checked}
+_FLOATING: dict[str, Operation] = {"+": pc.add, "-": pc.subtract}
 _SUMS = {
     frozenset({Kind.INT}): Kind.INT,
     frozenset({Kind.DURATION}): Kind.DURATION,

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from acelera.language import ast
-from acelera.language.evaluation import evaluate
+from acelera.language.evaluation import constant
 from acelera.language.lowering import UnsupportedError
 from acelera.language.types import Kind, Type
 
@@ -92,7 +92,7 @@ def interval(asked: Asked) -> tuple[Form, Operation]:
 
 
 def _known(node: ast.Expression) -> int:
-    value = evaluate(node, lambda _: None)
+    value = constant(node)
     if value is None:
         raise UnsupportedError("this is no time")
     return int(value)

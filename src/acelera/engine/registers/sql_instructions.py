@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from acelera.engine.registers import opcodes as op
 from acelera.engine.registers.code import COMPARISONS, NO_INSTRUCTION, TIMES, flavour
 from acelera.engine.registers.writer import Pushed, Writer
 from acelera.language import ast
-from acelera.language.evaluation import evaluate
+from acelera.language.evaluation import constant
 from acelera.language.lowering import Table, UnsupportedError
 from acelera.language.types import Kind
 
@@ -58,18 +58,14 @@ def _interval(asked: Asked) -> Pushed:
 
 
 def _known(node: ast.Expression) -> int:
-    moment = evaluate(node, _no_attributes)
+    moment = constant(node)
     if moment is None:
         raise UnsupportedError(NO_INSTRUCTION)
     return int(moment)
 
 
 def _date(asked: Asked) -> Pushed:
-    return asked.writer.constant(evaluate(asked.node, _no_attributes), Kind.DATE)
-
-
-def _no_attributes(node: ast.Attribute) -> Any:
-    raise AssertionError(f"a constant has no attribute {node.name}")
+    return asked.writer.constant(constant(asked.node), Kind.DATE)
 
 
 def _attribute(asked: Asked) -> Pushed:
