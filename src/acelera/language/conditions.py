@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from acelera.errors import Problem, QuerySyntaxError, Span
 from acelera.language import ast
 from acelera.language.aggregates import find_aggregate
 from acelera.language.expressions import FUNCTIONS, MULTISET_PREDICATES
+from acelera.language.tree import rebuilt
 
 
 def fail(message: str, span: Span | None, hint: str | None = None) -> NoReturn:
@@ -112,18 +113,7 @@ def replace_attributes(expression: ast.Expression, change: Callable[[ast.Attribu
     """The expression with every attribute replaced by what `change` makes of it."""
 
     def combine(node: ast.Expression, made: Sequence[ast.Expression]) -> ast.Expression:
-        if isinstance(node, ast.Attribute):
-            return change(node)
-        rest = iter(made)
-        parts: list[Any] = []
-        for part in node.parts():
-            if isinstance(part, ast.Expression):
-                parts.append(next(rest))
-            elif isinstance(part, tuple):
-                parts.append(tuple(next(rest) for _ in part))
-            else:
-                parts.append(part)
-        return type(node)(*parts, span=node.span)
+        return change(node) if isinstance(node, ast.Attribute) else rebuilt(node, made)
 
     return ast.fold(expression, combine)
 

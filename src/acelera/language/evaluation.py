@@ -65,6 +65,15 @@ def evaluate(expression: ast.Expression, lookup: Lookup) -> Value:
     return ast.fold(expression, combine)
 
 
+def constant(expression: ast.Expression) -> Value:
+    """The value of an expression without attributes."""
+
+    def nothing(node: ast.Attribute) -> Value:
+        raise AssertionError(f"a constant has no attribute {node.name}")
+
+    return evaluate(expression, nothing)
+
+
 # --- three-valued logic and comparison ----------------------------------------------------------------------------
 
 COMPARISONS: dict[str, Callable[[Value, Value], bool]] = {

@@ -113,6 +113,20 @@ def children(node: N) -> tuple[N, ...]:
     return tuple(found)
 
 
+def rebuilt(node: N, inner: Sequence[N]) -> N:
+    """The same node over other sub-nodes of its family, left to right; the node itself if they are its own."""
+    if all(one is two for one, two in zip(children(node), inner, strict=True)):
+        return node
+    family, rest = node.family, iter(inner)  # type: ignore[attr-defined]
+
+    def other(part: object) -> object:
+        if isinstance(part, tuple):
+            return tuple(next(rest) if isinstance(item, family) else item for item in part)
+        return next(rest) if isinstance(part, family) else part
+
+    return type(node)(*(other(part) for part in node.parts()), span=node.span)
+
+
 def fold(root: N, combine: Callable[[N, Sequence[T]], T], below: Callable[[N], Sequence[N]] = children) -> T:
     """Work bottom-up: `combine` gets a node and what was made of its children, left to right."""
     todo: list[tuple[N, int]] = [(root, -1)]

@@ -11,7 +11,7 @@ from acelera.automata.terms import Term
 from acelera.engine.plan import Plan
 from acelera.engine.positions import distances_matter
 from acelera.language.checker import Checked
-from acelera.spark.spark_expressions import to_column
+from acelera.spark.spark_expressions import refusal
 
 BUCKETS = 16
 """Into how many buckets the keys of a stream are spread. A checkpoint belongs to this number."""
@@ -69,7 +69,7 @@ def pipeline_of(checked: Checked, automaton: Acea, plan: Plan) -> Pipeline:
     """How a query runs over a frame of its schema."""
     schema, query = checked.schema, checked.query
     assert schema is not None
-    in_jvm = tuple(number for number, test in enumerate(plan.tests) if to_column(test, schema) is not None)[:MOST_TESTS]
+    in_jvm = tuple(number for number, test in enumerate(plan.tests) if refusal(test, schema) is None)[:MOST_TESTS]
     in_python = tuple(test for number, test in enumerate(plan.tests) if number not in in_jvm)
     counts = distances_matter(checked, plan)
     in_place = counts or uses_contiguity(automaton)

@@ -9,158 +9,279 @@ from __future__ import annotations
 import datetime
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from acelera.automata.terms import Attr, Const, Sql, Term
 from acelera.engine.frames import attribute_type, column_of
 from acelera.engine.predicates.letters import over_columns
 from acelera.language import ast
-from acelera.language.evaluation import evaluate
+from acelera.language.evaluation import constant
 from acelera.language.expressions import type_of
-from acelera.language.like import WILD, parts_of, split
+from acelera.language.lowering import Table, UnsupportedError, links
 from acelera.language.schema import Schema
-from acelera.language.tree import children
-from acelera.language.types import Kind, Type
+from acelera.language.types import BOOL, UNKNOWN, Kind, Type
+from acelera.spark.spark_like import like
 
 _COMPARED = {Kind.INT, Kind.FLOAT, Kind.STRING, Kind.BOOL, Kind.TIMESTAMP, Kind.DATE, Kind.DECIMAL}
 _LARGEST_EXACT_DECIMAL = 18
 _DEEPEST = 50  # Spark follows an expression by recursion, and its stack ends somewhere above 100
+_LACKING = "Spark does not compute this as the language means it"
 
 
-class UntranslatableError(Exception):
-    """Spark does not compute this as the language means it."""
+class _Asked(NamedTuple):
+    """What Spark is asked for: an operation, and the types of its operands."""
+
+    node: ast.Expression
+    types: Sequence[Type]
+    schema: Schema
+
+
+@dataclass(frozen=True)
+class _How:
+    """How an operation is said: `kind` is the type of its result, or refuses it; `column` makes the column.
+
+    The first needs no Spark, so that one can ask beforehand what will be said.
+    """
+
+    kind: Callable[[_Asked], Type]
+    column: Callable[[_Asked, Sequence[Any]], Any]
 
 
 def to_column(test: Term, schema: Schema) -> Any | None:
     """A column that is true where the test holds and false everywhere else; None if it cannot be said exactly."""
     from pyspark.sql import functions
 
-    if not isinstance(test, Sql) or not all(isinstance(term, Attr | Const) for _, term in test.leaves):
-        return None
-    expression = over_columns(test)
-    if ast.fold(expression, lambda _, depths: 1 + max(depths, default=0), _operands) > _DEEPEST:
-        return None
+    def combine(node: ast.Expression, made: Sequence[tuple[Type, Any]]) -> tuple[Type, Any]:
+        how, asked = SPARK.how(node), _Asked(node, [kind for kind, _ in made], schema)
+        return how.kind(asked), how.column(asked, [column for _, column in made])
+
     try:
-        column = ast.fold(expression, _Translation(schema).translate, _operands)
-    except UntranslatableError:
+        _, column = ast.fold(_lowered(test), combine, links)
+    except UnsupportedError:
         return None
     return functions.coalesce(column, functions.lit(False))
 
 
-class _Translation:
-    def __init__(self, schema: Schema) -> None:
-        self.schema = schema
+def refusal(test: Term, schema: Schema) -> str | None:
+    """Why a test cannot be said to Spark, in words; None if it can. Spark need not run for it."""
 
-    def type_of(self, node: ast.Expression) -> Type:
-        return type_of(node, lambda attribute: attribute_type(attribute.name, self.schema), lambda _: None)
+    def combine(node: ast.Expression, types: Sequence[Type]) -> Type:
+        return SPARK.how(node).kind(_Asked(node, types, schema))
 
-    def translate(self, node: ast.Expression, made: Sequence[Any]) -> Any:
-        from pyspark.sql import functions
+    try:
+        ast.fold(_lowered(test), combine, links)
+    except UnsupportedError as error:
+        return str(error)
+    return None
 
-        match node:
-            case ast.Literal(value):
-                return self._literal(value)
-            case ast.Timestamp():
-                return self._timestamp(node)
-            case ast.Date():
-                days = evaluate(node, _no_attributes)
-                if days is None:
-                    raise UntranslatableError
-                return functions.date_add(functions.lit("1970-01-01").cast("date"), int(days))
-            case ast.Attribute(_, name):
-                return self._attribute(name)
-            case ast.Unary("NOT", _):
-                return ~made[0]
-            case ast.Binary("AND", _, _):
-                return _joined(made, operator.and_)
-            case ast.Binary("OR", _, _):
-                return _joined(made, operator.or_)
-            case ast.Binary(symbol, left, right) if symbol in ("=", "<>", "<", "<=", ">", ">="):
-                return self._compare(symbol, (made[0], self.type_of(left)), (made[1], self.type_of(right)))
-            case ast.IsNull(_, negated):
-                return made[0].isNotNull() if negated else made[0].isNull()
-            case ast.Between(operand, low, high, negated):
-                given = (made[0], self.type_of(operand))
-                above = self._compare(">=", given, (made[1], self.type_of(low)))
-                inside = above & self._compare("<=", given, (made[2], self.type_of(high)))
-                return ~inside if negated else inside
-            case ast.In(operand, items, negated):
-                given = (made[0], self.type_of(operand))
-                found = [
-                    self._compare("=", given, (each, self.type_of(item)))
-                    for each, item in zip(made[1:], items, strict=True)
-                ]
-                together = _joined(found, operator.or_)
-                return ~together if negated else together
-            case ast.Like(_, pattern, negated):
-                like = _like(made[0], _sendable(pattern))
-                return ~like if negated else like
-        raise UntranslatableError
 
-    def _literal(self, value: Any) -> Any:
-        from pyspark.sql import functions
+def _lowered(test: Term) -> ast.Expression:
+    """The expression of a test in the core."""
+    if not isinstance(test, Sql) or not all(isinstance(term, Attr | Const) for _, term in test.leaves):
+        raise UnsupportedError("this is no expression over columns")
+    expression = over_columns(test)
+    if ast.fold(expression, _depth, links) > _DEEPEST:
+        raise UnsupportedError("this is too deep for Spark")
+    return SPARK.lowered(expression)
 
-        if value is None:
-            raise UntranslatableError
-        if isinstance(value, str):
-            return functions.lit(_sendable(value))
-        if isinstance(value, int) and not isinstance(value, bool):
-            return functions.lit(value).cast("bigint")
-        return functions.lit(value)
 
-    def _timestamp(self, node: ast.Timestamp) -> Any:
-        from pyspark.sql import functions
+def _depth(_: ast.Expression, depths: Sequence[int]) -> int:
+    return 1 + max(depths, default=0)
 
-        moment = evaluate(node, _no_attributes)
-        if moment is None or moment % 1000:
-            raise UntranslatableError
-        try:
-            instant = datetime.datetime(1970, 1, 1) + datetime.timedelta(microseconds=int(moment) // 1000)
-        except OverflowError:
-            raise UntranslatableError from None
-        text = instant.isoformat(sep=" ", timespec="microseconds")
-        if self.type_of(node).zoned:
-            return functions.lit(f"{text}+00:00").cast("timestamp")
-        return functions.lit(text).cast("timestamp_ntz")
 
-    def _attribute(self, name: str) -> Any:
-        from pyspark.sql import functions
+# --- constants and columns ----------------------------------------------------------------------------------------
 
-        column = column_of(name, self.schema)
-        if column is None and name == "type" and self.schema.event_types:
-            return functions.lit(next(iter(self.schema.event_types)))
-        if column is None or self.schema.columns[column].kind not in _COMPARED:
-            raise UntranslatableError
-        found = functions.col(quoted(column))
-        if self.schema.columns[column].kind is Kind.STRING:
-            return found.cast("string")  # Spark would compare by the column's collation, or as CHAR(n): without blanks
-        return found
 
-    def _compare(self, symbol: str, left: tuple[Any, Type], right: tuple[Any, Type]) -> Any:
-        """A comparison in which NaN is NULL."""
-        from pyspark.sql import functions
+def _literal_type(asked: _Asked) -> Type:
+    assert isinstance(asked.node, ast.Literal)
+    value = asked.node.value
+    if type(value) not in (bool, int, float, str):
+        raise UnsupportedError(_LACKING)
+    if isinstance(value, str):
+        _refuse_unsendable(value)
+    return _constant_type(asked)
 
-        kinds = {left[1].kind, right[1].kind}
-        one, two = left[0], right[0]
-        if Kind.DECIMAL in kinds and any(_digits(each) > _LARGEST_EXACT_DECIMAL for each in (left[1], right[1])):
-            raise UntranslatableError
-        if Kind.FLOAT in kinds and kinds <= {Kind.FLOAT, Kind.INT, Kind.DECIMAL}:
-            one, two = one.cast("double"), two.cast("double")
-        elif not (kinds <= {Kind.INT, Kind.DECIMAL} or (len(kinds) == 1 and kinds <= _COMPARED)):
-            raise UntranslatableError
-        tests = {
-            "=": lambda: one == two,
-            "<>": lambda: one != two,
-            "<": lambda: one < two,
-            "<=": lambda: one <= two,
-            ">": lambda: one > two,
-            ">=": lambda: one >= two,
-        }
-        found = tests[symbol]()
-        if Kind.FLOAT not in kinds:
-            return found
-        unknown = functions.isnan(one) | functions.isnan(two)
-        return functions.when(~unknown, found)
+
+def _constant_type(asked: _Asked) -> Type:
+    found = type_of(asked.node, lambda _: UNKNOWN, lambda _: None)
+    if found.vague:
+        raise UnsupportedError(_LACKING)
+    return found
+
+
+def _refuse_unsendable(text: str) -> None:
+    """Refuse a text that does not reach the JVM as it is."""
+    if "\x00" in text or any("\ud800" <= character <= "\udfff" for character in text):
+        raise UnsupportedError("a text that does not reach the JVM as it is")
+
+
+def _literal(asked: _Asked, _: Sequence[Any]) -> Any:
+    from pyspark.sql import functions
+
+    assert isinstance(asked.node, ast.Literal)
+    value = asked.node.value
+    return functions.lit(value).cast("bigint") if type(value) is int else functions.lit(value)
+
+
+def _date_type(asked: _Asked) -> Type:
+    if constant(asked.node) is None:
+        raise UnsupportedError(_LACKING)
+    return _constant_type(asked)
+
+
+def _date(asked: _Asked, _: Sequence[Any]) -> Any:
+    from pyspark.sql import functions
+
+    return functions.date_add(functions.lit("1970-01-01").cast("date"), int(constant(asked.node)))
+
+
+def _timestamp_type(asked: _Asked) -> Type:
+    _instant(asked.node)
+    return _constant_type(asked)
+
+
+def _timestamp(asked: _Asked, _: Sequence[Any]) -> Any:
+    from pyspark.sql import functions
+
+    text = _instant(asked.node).isoformat(sep=" ", timespec="microseconds")
+    if _constant_type(asked).zoned:
+        return functions.lit(f"{text}+00:00").cast("timestamp")
+    return functions.lit(text).cast("timestamp_ntz")
+
+
+def _instant(node: ast.Expression) -> datetime.datetime:
+    """A constant time, by the clock of UTC if it has a zone."""
+    moment = constant(node)
+    if moment is None or moment % 1000:
+        raise UnsupportedError("Spark's times are in microseconds")
+    try:
+        return datetime.datetime(1970, 1, 1) + datetime.timedelta(microseconds=int(moment) // 1000)
+    except OverflowError:
+        raise UnsupportedError("a time after the year 9999, or before the first") from None
+
+
+def _attribute_type(asked: _Asked) -> Type:
+    assert isinstance(asked.node, ast.Attribute)
+    name, schema = asked.node.name, asked.schema
+    column = column_of(name, schema)
+    only = column is None and name == "type" and bool(schema.event_types)
+    if not only and (column is None or schema.columns[column].kind not in _COMPARED):
+        raise UnsupportedError(_LACKING)
+    return attribute_type(name, schema)
+
+
+def _attribute(asked: _Asked, _: Sequence[Any]) -> Any:
+    from pyspark.sql import functions
+
+    assert isinstance(asked.node, ast.Attribute)
+    column = column_of(asked.node.name, asked.schema)
+    if column is None:  # the type of events that are all of one type
+        return functions.lit(next(iter(asked.schema.event_types or ())))
+    found = functions.col(quoted(column))
+    if asked.schema.columns[column].kind is Kind.STRING:
+        return found.cast("string")  # Spark would compare by the column's collation, or as CHAR(n): without blanks
+    return found
+
+
+# --- comparisons --------------------------------------------------------------------------------------------------
+
+_COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
+    "=": operator.eq,
+    "<>": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+
+
+def _comparison_type(asked: _Asked) -> Type:
+    kinds = {given.kind for given in asked.types}
+    if Kind.DECIMAL in kinds and any(_digits(given) > _LARGEST_EXACT_DECIMAL for given in asked.types):
+        raise UnsupportedError(f"decimals of more than {_LARGEST_EXACT_DECIMAL} digits")
+    floats = Kind.FLOAT in kinds and kinds <= {Kind.FLOAT, Kind.INT, Kind.DECIMAL}
+    if not (floats or kinds <= {Kind.INT, Kind.DECIMAL} or (len(kinds) == 1 and kinds <= _COMPARED)):
+        raise UnsupportedError(_LACKING)
+    return BOOL
+
+
+def _digits(given: Type) -> int:
+    return int(given.arrow.precision) if given.kind is Kind.DECIMAL else 0
+
+
+def _comparison(asked: _Asked, made: Sequence[Any]) -> Any:
+    """A comparison in which NaN is NULL."""
+    from pyspark.sql import functions
+
+    assert isinstance(asked.node, ast.Binary)
+    compare = _COMPARISONS[asked.node.operator]
+    if all(given.kind is not Kind.FLOAT for given in asked.types):
+        return compare(*made)
+    one, two = (column.cast("double") for column in made)
+    return functions.when(~(functions.isnan(one) | functions.isnan(two)), compare(one, two))
+
+
+# --- what is true or false ----------------------------------------------------------------------------------------
+
+
+def _truth(_: _Asked) -> Type:
+    return BOOL
+
+
+def _not(_: _Asked, made: Sequence[Any]) -> Any:
+    return ~made[0]
+
+
+def _and(_: _Asked, made: Sequence[Any]) -> Any:
+    return _joined(made, operator.and_)
+
+
+def _or(_: _Asked, made: Sequence[Any]) -> Any:
+    return _joined(made, operator.or_)
+
+
+def _joined(parts: Sequence[Any], join: Callable[[Any, Any], Any]) -> Any:
+    """All parts together, in a tree that is as low as it can be: a chain of a thousand would be too deep for Spark."""
+    if len(parts) == 1:
+        return parts[0]
+    middle = len(parts) // 2
+    return join(_joined(parts[:middle], join), _joined(parts[middle:], join))
+
+
+def _is_null(_: _Asked, made: Sequence[Any]) -> Any:
+    return made[0].isNull()
+
+
+def _like_type(asked: _Asked) -> Type:
+    assert isinstance(asked.node, ast.Like)
+    _refuse_unsendable(asked.node.pattern)
+    return BOOL
+
+
+def _like(asked: _Asked, made: Sequence[Any]) -> Any:
+    assert isinstance(asked.node, ast.Like)
+    return like(made[0], asked.node.pattern)
+
+
+SPARK: Table[_How] = Table(
+    {
+        "LITERAL": _How(_literal_type, _literal),
+        "TIMESTAMP": _How(_timestamp_type, _timestamp),
+        "DATE": _How(_date_type, _date),
+        "ATTRIBUTE": _How(_attribute_type, _attribute),
+        "NOT": _How(_truth, _not),
+        "AND": _How(_truth, _and),
+        "OR": _How(_truth, _or),
+        **dict.fromkeys(_COMPARISONS, _How(_comparison_type, _comparison)),
+        "IS NULL": _How(_truth, _is_null),
+        "LIKE": _How(_like_type, _like),
+    },
+    _LACKING,
+)
+
+
+# --- columns ------------------------------------------------------------------------------------------------------
 
 
 def quoted(name: str) -> str:
@@ -182,68 +303,3 @@ def ticks_of(column: Any, zoned: bool) -> Any:
     minutes = (days * 24 + functions.hour(column)) * 60 + functions.minute(column)
     seconds = functions.extract(functions.lit("SECOND"), column)  # with a fraction, as a decimal
     return minutes * 60_000_000 + (seconds * 1_000_000).cast("bigint")
-
-
-def _sendable(text: str) -> str:
-    """A text that reaches the JVM as it is."""
-    if "\x00" in text or any("\ud800" <= character <= "\udfff" for character in text):
-        raise UntranslatableError
-    return text
-
-
-# --- long conditions ----------------------------------------------------------------------------------------------
-
-
-def _operands(node: ast.Expression) -> Sequence[ast.Expression]:
-    """What a node is made of; all links of a chain of AND, or of OR, at once."""
-    if not isinstance(node, ast.Binary) or node.operator not in ("AND", "OR"):
-        return children(node)
-    links: list[ast.Expression] = []
-    todo: list[ast.Expression] = [node.right, node.left]
-    while todo:
-        link = todo.pop()
-        if isinstance(link, ast.Binary) and link.operator == node.operator:
-            todo += [link.right, link.left]
-        else:
-            links.append(link)
-    return links
-
-
-def _joined(parts: Sequence[Any], join: Callable[[Any, Any], Any]) -> Any:
-    """All parts together, in a tree that is as low as it can be: a chain of a thousand would be too deep for Spark."""
-    if len(parts) == 1:
-        return parts[0]
-    middle = len(parts) // 2
-    return join(_joined(parts[:middle], join), _joined(parts[middle:], join))
-
-
-def _digits(kind: Type) -> int:
-    return int(kind.arrow.precision) if kind.kind is Kind.DECIMAL else 0
-
-
-def _like(column: Any, pattern: str) -> Any:
-    """LIKE. Java's regular expressions, which are behind Spark's, would try every way to divide a text among several
-    `%`; here each segment is taken where it first occurs, for good, as `language.like` does.
-    """
-    first, *others = (_regex(each) for each in split(pattern))
-    if len(others) < 2 or not (first or others[-1] or others[1:-1]):  # which Spark knows how to push into files
-        return column.like(_spark_pattern(pattern))
-    taken = "".join(f"(?>.*?{segment})" for segment in others[:-1] if segment)
-    return column.rlike(f"(?s)\\A{first}{taken}.*{others[-1]}\\z")
-
-
-def _regex(parts: Sequence[str]) -> str:
-    return "".join("." if part == "_" else f"\\x{{{ord(part[-1]):x}}}" for part in parts)
-
-
-def _spark_pattern(pattern: str) -> str:
-    """A pattern for LIKE, in which Spark lets a backslash stand only before %, _ and itself."""
-    return "".join(part if part in WILD else _escaped(part[-1]) for part in parts_of(pattern))
-
-
-def _escaped(character: str) -> str:
-    return f"\\{character}" if character in "%_\\" else character
-
-
-def _no_attributes(node: ast.Attribute) -> Any:
-    raise AssertionError(f"a constant has no attribute {node.name}")

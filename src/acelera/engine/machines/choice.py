@@ -11,8 +11,8 @@ from acelera.engine.nodes.arena import Arena
 from acelera.engine.nodes.starts import NewestStarts
 from acelera.engine.plan import Action, Plan
 from acelera.engine.predicates.letters import Alphabet
-from acelera.engine.registers.code import UnsupportedError
 from acelera.engine.registers.instructions import compile_plan
+from acelera.language.lowering import UnsupportedError
 from acelera.language.schema import Schema
 
 

@@ -1,276 +1,70 @@
-"""Expressions, as Arrow computes them where it computes what the language means."""
+"""Expressions of the core, as Arrow computes them where it computes what the language means."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
-from functools import reduce
-from typing import Any, NamedTuple
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from acelera.engine.predicates import arrow_comparisons, arrow_values
+from acelera.engine.predicates.arrow_comparisons import COMPARISONS
+from acelera.engine.predicates.arrow_values import (
+    BOOLEAN,
+    FLOAT,
+    LACKING,
+    Asked,
+    Form,
+    How,
+    Operation,
+    as_float,
+    as_int,
+    in_one_unit,
+    of,
+)
 from acelera.language import ast
-from acelera.language.evaluation import evaluate
-from acelera.language.like import parts_of
+from acelera.language.lowering import Table, UnsupportedError, links, operation_of
+from acelera.language.tree import children
 from acelera.language.types import Kind, Type
-
-
-class UntranslatableError(Exception):
-    """Arrow does not compute this as the language means it."""
-
 
 Step = tuple[Callable[..., Any], int]
 """An operation and how many results of earlier steps it takes; one that takes none is given the batch."""
 
-_FLOAT, _INT = pa.float64(), pa.int64()
-_UNKNOWN = pa.scalar(None, pa.bool_())
-_COMPARISONS = {
-    "=": pc.equal,
-    "<>": pc.not_equal,
-    "<": pc.less,
-    "<=": pc.less_equal,
-    ">": pc.greater,
-    ">=": pc.greater_equal,
-}
-_COMPARABLE = frozenset(Kind) - {Kind.UNKNOWN, Kind.NULL, Kind.OPAQUE, Kind.FLOAT}
-_CHECKED = {"+": pc.add_checked, "-": pc.subtract_checked, "*": pc.multiply_checked}
-_UNITS = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1_000, "ns": 1}
-_FEW = 4
-"""Up to so many comparisons are quicker than a hash table."""
 
+def translated(root: ast.Expression, types: Mapping[str, Type]) -> list[Step]:
+    """The steps to a predicate of the core that is right about where it is TRUE.
 
-def decoded(column: Any) -> Any:
-    """A column without its dictionary."""
-    return column.dictionary_decode() if isinstance(column, pa.DictionaryArray) else column
-
-
-class Form(NamedTuple):
-    """What the values of an expression are. Timestamps and durations are integers in a unit of so many nanoseconds."""
-
-    kind: Kind
-    unit: int = 1
-
-
-Operation = Callable[..., Any]
-
-
-def translated(root: ast.Expression, types: Mapping[str, Type]) -> list[Step] | None:
-    """The steps to a predicate that is right about where it is TRUE, or None if Arrow cannot be asked for it."""
+    An UnsupportedError says that Arrow cannot be asked for it.
+    """
     steps: list[Step] = []
+    top, table = root, ARROW
+    if isinstance(root, ast.Unary) and root.operator == "NOT" and operation_of(root.operand) in _NOT.entries:
+        top, table = root.operand, _NOT
 
     def combine(node: ast.Expression, forms: Sequence[Form]) -> Form:
-        form, operation = _operation(node, forms, types, exact=node is not root)
+        how = (table if node is top else ARROW).how(node)
+        form, operation = how(Asked(node, forms, types, exact=node is not top))
         steps.append((operation, len(forms)))
         return form
 
     try:
-        return steps if ast.fold(root, combine).kind is Kind.BOOL else None
-    except (UntranslatableError, UnicodeEncodeError):  # half of a surrogate pair is no text to Arrow
-        return None
+        form = ast.fold(top, combine, _operands)
+    except UnicodeEncodeError:
+        raise UnsupportedError("half of a surrogate pair is no text to Arrow") from None
+    if form.kind is not Kind.BOOL:
+        raise UnsupportedError("this is neither TRUE nor FALSE")
+    return steps
 
 
-def _operation(
-    node: ast.Expression, forms: Sequence[Form], types: Mapping[str, Type], exact: bool
-) -> tuple[Form, Operation]:
-    boolean = Form(Kind.BOOL)
-    match node:
-        case ast.Literal() | ast.Timestamp() | ast.Date() | ast.Interval():
-            return _constant(node)
-        case ast.Attribute(_, name):
-            return _column(name, types[name])
-        case ast.Unary("NOT", _):
-            return _only(Kind.BOOL, forms), pc.invert
-        case ast.Unary():
-            return _negative(forms[0])
-        case ast.Binary(("AND" | "OR") as operator, _, _):
-            return _only(Kind.BOOL, forms), pc.and_kleene if operator == "AND" else pc.or_kleene
-        case ast.Binary(operator, _, _) if operator in _COMPARISONS:
-            return boolean, _comparison(operator, forms[0], forms[1], exact)
-        case ast.Binary("||", _, _):
-            return _only(Kind.STRING, forms), lambda one, two: pc.binary_join_element_wise(one, two, "")
-        case ast.Binary(operator, _, _):
-            return _arithmetic(operator, forms[0], forms[1])
-        case ast.IsNull(_, negated):
-            return boolean, pc.is_valid if negated else pc.is_null
-        case ast.Between(_, _, _, negated):
-            return boolean, _between(forms, negated, exact)
-        case ast.In(_, items, negated):
-            return boolean, _membership(items, forms, negated, exact)
-        case ast.Like(_, pattern, negated):
-            _only(Kind.STRING, forms)
-            pattern.encode()  # so that what Arrow cannot take is found out here
-            matches = _like(pattern)
-            return boolean, (lambda text: pc.invert(matches(text))) if negated else matches
-        case ast.Call(function, _):
-            return _call(function, forms)
-        case ast.Cast(_, "float") if forms[0].kind in (Kind.INT, Kind.FLOAT):
-            return Form(Kind.FLOAT), _as_float
-    raise UntranslatableError
+def _operands(node: ast.Expression) -> Sequence[ast.Expression]:
+    return links(node) if isinstance(node, ast.Call) else children(node)
 
 
-def _only(kind: Kind, forms: Sequence[Form]) -> Form:
-    if any(form.kind is not kind for form in forms):
-        raise UntranslatableError
-    return Form(kind)
+# --- arithmetic ---------------------------------------------------------------------------------------------------
 
-
-# --- constants and columns ----------------------------------------------------------------------------------------
-
-
-_LITERALS = {type(None): Kind.NULL, bool: Kind.BOOL, int: Kind.INT, float: Kind.FLOAT, str: Kind.STRING}
-
-
-def _constant(node: ast.Expression) -> tuple[Form, Operation]:
-    value = evaluate(node, lambda _: None)
-    kind = _LITERALS.get(type(value))
-    match node:
-        case ast.Timestamp() | ast.Interval() if value is not None:
-            # Not in nanoseconds if it need not be, so that columns of another unit are compared as they are.
-            unit = next(unit for unit in _UNITS.values() if value % unit == 0)
-            form = Form(Kind.TIMESTAMP if isinstance(node, ast.Timestamp) else Kind.DURATION, unit)
-            scalar = _whole(int(value) // unit)
-        case ast.Date() if value is not None:
-            form, scalar = Form(Kind.DATE), _whole(value)
-        case _ if kind is not None:
-            form, scalar = Form(kind), _whole(value) if kind is Kind.INT else pa.scalar(value)
-        case _:
-            raise UntranslatableError
-    return form, lambda _: scalar
-
-
-def _whole(number: int) -> Any:
-    """In as few bits as it needs, so that Arrow widens it to the column and not the column to it."""
-    for kind in (pa.int8(), pa.int16(), pa.int32(), _INT):
-        if -(2 ** (kind.bit_width - 1)) <= number < 2 ** (kind.bit_width - 1):
-            return pa.scalar(number, kind)
-    raise UntranslatableError
-
-
-_WITH_NULLS = (pa.types.is_uint64, pa.types.is_binary, pa.types.is_large_binary, pa.types.is_list, pa.types.is_struct)
-"""Opaque columns of which Arrow knows what is NULL; there are others where this is a matter of their values."""
-
-
-def _column(name: str, given: Type) -> tuple[Form, Operation]:
-    match given.kind:
-        case Kind.TIMESTAMP | Kind.DURATION:
-            return Form(given.kind, _UNITS[given.arrow.unit]), lambda batch: decoded(batch.columns[name]).cast(_INT)
-        case Kind.DATE:
-            return Form(given.kind), lambda batch: decoded(batch.columns[name]).cast(pa.date32()).cast(pa.int32())
-        case Kind.STRING if pa.types.is_string_view(given.arrow):
-            return Form(given.kind), lambda batch: decoded(batch.columns[name]).cast(pa.string())
-        case Kind.UNKNOWN | Kind.OPAQUE if not any(test(given.arrow) for test in _WITH_NULLS):
-            raise UntranslatableError
-    return Form(given.kind), lambda batch: decoded(batch.columns[name])
-
-
-def _as_float(values: Any) -> Any:
-    """A large integer is rounded to the next float, as Python does."""
-    return values if values.type == _FLOAT else pc.cast(values, _FLOAT, safe=False)
-
-
-def _as_int(values: Any) -> Any:
-    return values if values.type == _INT else pc.cast(values, _INT)
-
-
-def _in_one_unit(operation: Operation, one: Form, two: Form) -> Operation:
-    unit = min(one.unit, two.unit)
-
-    def scaled(values: Any, form: Form) -> Any:
-        whole = _as_int(values)
-        return whole if form.unit == unit else pc.multiply_checked(whole, form.unit // unit)
-
-    return lambda a, b: operation(scaled(a, one), scaled(b, two))
-
-
-# --- comparisons --------------------------------------------------------------------------------------------------
-
-
-def _comparison(symbol: str, one: Form, two: Form, exact: bool) -> Operation:
-    """A comparison; one that need not be exact may be FALSE where it should be NULL, but not TRUE."""
-    kinds = {one.kind, two.kind}
-    compare: Operation = _COMPARISONS[symbol]
-    if Kind.NULL in kinds:
-        return lambda *_: _UNKNOWN
-    if kinds == {Kind.FLOAT} or kinds == {Kind.INT, Kind.FLOAT}:
-        compare = _exact_floats(symbol) if exact else _different_floats if symbol == "<>" else compare
-        return lambda a, b: compare(_as_float(a), _as_float(b))
-    if not kinds <= _COMPARABLE or (len(kinds) > 1 and kinds != {Kind.INT, Kind.DECIMAL}):
-        raise UntranslatableError
-    return compare if one.unit == two.unit else _in_one_unit(compare, one, two)
-
-
-def _exact_floats(symbol: str) -> Operation:
-    """NaN compares as NULL."""
-    compare = _COMPARISONS[symbol]
-    return lambda a, b: pc.if_else(pc.or_(pc.is_nan(a), pc.is_nan(b)), _UNKNOWN, compare(a, b))
-
-
-def _different_floats(one: Any, two: Any) -> Any:
-    """Of the comparisons, only this one is TRUE for NaN in Arrow."""
-    return pc.or_(pc.less(one, two), pc.greater(one, two))
-
-
-def _between(forms: Sequence[Form], negated: bool, exact: bool) -> Operation:
-    operand, low, high = forms
-    if negated and not exact:
-        below, above = _comparison("<", operand, low, exact), _comparison(">", operand, high, exact)
-        return lambda value, a, b: pc.or_kleene(below(value, a), above(value, b))
-    over, under = _comparison(">=", operand, low, exact), _comparison("<=", operand, high, exact)
-    if negated:
-        return lambda value, a, b: pc.invert(pc.and_kleene(over(value, a), under(value, b)))
-    return lambda value, a, b: pc.and_kleene(over(value, a), under(value, b))
-
-
-def _membership(items: Sequence[ast.Expression], forms: Sequence[Form], negated: bool, exact: bool) -> Operation:
-    """IN: a hash table for many constants, a chain of comparisons otherwise."""
-    kind = forms[0].kind
-    constants = [item.value for item in items if isinstance(item, ast.Literal)]
-    alike = kind in (Kind.INT, Kind.STRING) and all(form.kind is kind for form in forms)
-    if alike and not exact and _FEW < len(items) == len(constants):
-        return _lookup(pa.array(constants), negated)
-    inverted = negated and exact
-    symbol, join = ("<>", pc.and_kleene) if negated and not exact else ("=", pc.or_kleene)
-    tests = [_comparison(symbol, forms[0], form, exact) for form in forms[1:]]
-
-    def operation(value: Any, *others: Any) -> Any:
-        found = reduce(join, (test(value, other) for test, other in zip(tests, others, strict=True)))
-        return pc.invert(found) if inverted else found
-
-    return operation
-
-
-def _lookup(constants: Any, negated: bool) -> Operation:
-    def operation(value: Any, *_: Any) -> Any:
-        wanted = _as_int(value) if constants.type == _INT else value
-        found = pc.is_in(wanted, value_set=constants.cast(wanted.type))
-        return pc.and_(pc.invert(found), pc.is_valid(value)) if negated else found
-
-    return operation
-
-
-def _like(pattern: str) -> Operation:
-    """LIKE, read as the definition reads it: Arrow's own differs on a backslash before an ordinary character."""
-    parts = parts_of(pattern)
-    wild = {"%": ".*", "_": "."}
-    plain = "".join(part[-1] for part in parts if part not in wild)
-    shape = re.sub("(.)\\1+", "\\1", "".join(part if part in wild else "x" for part in parts))
-    match shape:
-        case "" | "x":
-            return lambda text: pc.equal(text, plain)
-        case "%" | "x%":
-            return lambda text: pc.starts_with(text, plain)
-        case "%x":
-            return lambda text: pc.ends_with(text, plain)
-        case "%x%":
-            return lambda text: pc.match_substring(text, plain)
-    regex = "".join(wild.get(part, f"\\x{{{ord(part[-1]):x}}}") for part in parts)
-    return lambda text: pc.match_substring_regex(text, f"(?s)\\A{regex}\\z")
-
-
-# --- arithmetic and functions -------------------------------------------------------------------------------------
-
-
+_CHECKED: dict[str, Operation] = {"+": pc.add_checked, "-": pc.subtract_checked}
+_FLOATING: dict[str, Operation] = {"+": pc.add, "-": pc.subtract}
 _SUMS = {
     frozenset({Kind.INT}): Kind.INT,
     frozenset({Kind.DURATION}): Kind.DURATION,
@@ -278,57 +72,142 @@ _SUMS = {
     frozenset({Kind.TIMESTAMP, Kind.DURATION}): Kind.TIMESTAMP,
 }
 _PRODUCTS = {frozenset({Kind.INT}): Kind.INT, frozenset({Kind.INT, Kind.DURATION}): Kind.DURATION}
+_MIXED = ({Kind.FLOAT}, {Kind.INT, Kind.FLOAT})
 
 
-def _negative(form: Form) -> tuple[Form, Operation]:
-    if form.kind is Kind.FLOAT:
-        return form, pc.negate
-    if form.kind in (Kind.INT, Kind.DURATION):
-        return form, lambda value: pc.negate_checked(_as_int(value))
-    raise UntranslatableError
+def _sum(asked: Asked) -> tuple[Form, Operation]:
+    """`a + b` and `a - b`. What overflows is NULL; Arrow says so by an error, and the batch is evaluated by value."""
+    assert isinstance(asked.node, ast.Binary)
+    one, two = asked.forms
+    if {one.kind, two.kind} in _MIXED:
+        return _floating(_FLOATING[asked.node.operator])
+    kind = _SUMS.get(frozenset({one.kind, two.kind}))
+    if kind is None:
+        raise UnsupportedError(LACKING)
+    return Form(kind, min(one.unit, two.unit)), in_one_unit(_CHECKED[asked.node.operator], one, two)
 
 
-def _arithmetic(symbol: str, one: Form, two: Form) -> tuple[Form, Operation]:
-    """What overflows is NULL; Arrow says so by an error, and the batch is then evaluated value by value."""
-    kinds = {one.kind, two.kind}
-    if kinds <= {Kind.INT, Kind.FLOAT} and (symbol == "/" or (Kind.FLOAT in kinds and symbol in _CHECKED)):
-        floating = {"+": pc.add, "-": pc.subtract, "*": pc.multiply, "/": _divide}[symbol]
-        return Form(Kind.FLOAT), lambda a, b: floating(_as_float(a), _as_float(b))
-    kind = (_PRODUCTS if symbol == "*" else _SUMS).get(frozenset(kinds))
-    if symbol not in _CHECKED or kind is None:
-        raise UntranslatableError
-    checked: Operation = _CHECKED[symbol]
-    if symbol == "*":
-        return Form(kind, max(one.unit, two.unit)), lambda a, b: checked(_as_int(a), _as_int(b))
-    return Form(kind, min(one.unit, two.unit)), _in_one_unit(checked, one, two)
+def _product(asked: Asked) -> tuple[Form, Operation]:
+    one, two = asked.forms
+    if {one.kind, two.kind} in _MIXED:
+        return _floating(pc.multiply)
+    kind = _PRODUCTS.get(frozenset({one.kind, two.kind}))
+    if kind is None:
+        raise UnsupportedError(LACKING)
+    return Form(kind, max(one.unit, two.unit)), lambda a, b: pc.multiply_checked(as_int(a), as_int(b))
+
+
+def _quotient(asked: Asked) -> tuple[Form, Operation]:
+    if not {form.kind for form in asked.forms} <= {Kind.INT, Kind.FLOAT}:
+        raise UnsupportedError(LACKING)
+    return _floating(_divide)
+
+
+def _floating(operation: Operation) -> tuple[Form, Operation]:
+    return Form(Kind.FLOAT), lambda a, b: operation(as_float(a), as_float(b))
 
 
 def _divide(one: Any, two: Any) -> Any:
     """Nothing divides by zero."""
-    return pc.divide(one, pc.if_else(pc.equal(two, 0.0), pa.scalar(None, _FLOAT), two))
+    return pc.divide(one, pc.if_else(pc.equal(two, 0.0), pa.scalar(None, FLOAT), two))
 
 
-def _call(function: str, forms: Sequence[Form]) -> tuple[Form, Operation]:
-    match function, [form.kind for form in forms]:
-        case "length", [Kind.STRING]:
-            return Form(Kind.INT), pc.utf8_length
-        case "trim", [Kind.STRING]:
-            return forms[0], lambda text: pc.utf8_trim(text, " ")
-        case "lower", [Kind.STRING]:
-            return forms[0], lambda text: pc.ascii_lower(_ascii(text))
-        case "upper", [Kind.STRING]:
-            return forms[0], lambda text: pc.ascii_upper(_ascii(text))
-        case "abs", [Kind.FLOAT]:
-            return forms[0], pc.abs
-        case "abs", [Kind.INT | Kind.DURATION]:
-            return forms[0], lambda value: pc.abs_checked(_as_int(value))
-        case "coalesce", [(Kind.INT | Kind.FLOAT | Kind.STRING | Kind.BOOL) as kind, *_]:
-            return _only(kind, forms), pc.coalesce
-    raise UntranslatableError
+def _negate_whole(value: Any) -> Any:
+    return pc.negate_checked(as_int(value))
+
+
+def _absolute_whole(value: Any) -> Any:
+    return pc.abs_checked(as_int(value))
+
+
+# --- texts and functions ------------------------------------------------------------------------------------------
+
+
+def _concatenate(one: Any, two: Any) -> Any:
+    return pc.binary_join_element_wise(one, two, "")
+
+
+def _lower(text: Any) -> Any:
+    return pc.ascii_lower(_ascii(text))
+
+
+def _upper(text: Any) -> Any:
+    return pc.ascii_upper(_ascii(text))
 
 
 def _ascii(text: Any) -> Any:
     """Other letters than these change their case in Python in ways that Arrow does not know, such as ß to SS."""
     if not pc.all(pc.string_is_ascii(text), min_count=0).as_py():
-        raise UntranslatableError
+        raise UnsupportedError("letters that change their case in their own ways")
     return text
+
+
+def _trim(text: Any) -> Any:
+    return pc.utf8_trim(text, " ")
+
+
+def _coalesce(asked: Asked) -> tuple[Form, Operation]:
+    kinds = {form.kind for form in asked.forms}
+    if len(kinds) > 1 or not kinds <= {Kind.INT, Kind.FLOAT, Kind.STRING, Kind.BOOL}:
+        raise UnsupportedError(LACKING)
+    return Form(kinds.pop()), pc.coalesce
+
+
+# --- the table ----------------------------------------------------------------------------------------------------
+
+
+def _is_null(_: Asked) -> tuple[Form, Operation]:
+    return BOOLEAN, pc.is_null
+
+
+def _is_not_null(_: Asked) -> tuple[Form, Operation]:
+    return BOOLEAN, pc.is_valid
+
+
+_TRUTHS = (Kind.BOOL, Kind.BOOL)
+_TEXT = (Kind.STRING,)
+
+ARROW: Table[How] = Table(
+    {
+        "LITERAL": arrow_values.literal,
+        "TIMESTAMP": arrow_values.timestamp,
+        "DATE": arrow_values.date,
+        "INTERVAL": arrow_values.interval,
+        "ATTRIBUTE": arrow_values.column,
+        "NOT": of(((Kind.BOOL,), Kind.BOOL, pc.invert)),
+        "AND": of((_TRUTHS, Kind.BOOL, pc.and_kleene)),
+        "OR": of((_TRUTHS, Kind.BOOL, pc.or_kleene)),
+        **dict.fromkeys(COMPARISONS, arrow_comparisons.comparison),
+        "IS NULL": _is_null,
+        "BETWEEN": arrow_comparisons.between,
+        "IN": arrow_comparisons.member,
+        "LIKE": arrow_comparisons.like,
+        "NEGATIVE": of(
+            ((Kind.FLOAT,), Kind.FLOAT, pc.negate),
+            ((Kind.INT,), Kind.INT, _negate_whole),
+            ((Kind.DURATION,), Kind.DURATION, _negate_whole),
+        ),
+        "+": _sum,
+        "-": _sum,
+        "*": _product,
+        "/": _quotient,
+        "||": of(((Kind.STRING, Kind.STRING), Kind.STRING, _concatenate)),
+        "abs": of(
+            ((Kind.FLOAT,), Kind.FLOAT, pc.abs),
+            ((Kind.INT,), Kind.INT, _absolute_whole),
+            ((Kind.DURATION,), Kind.DURATION, _absolute_whole),
+        ),
+        "lower": of((_TEXT, Kind.STRING, _lower)),
+        "upper": of((_TEXT, Kind.STRING, _upper)),
+        "trim": of((_TEXT, Kind.STRING, _trim)),
+        "length": of((_TEXT, Kind.INT, pc.utf8_length)),
+        "coalesce": _coalesce,
+        "CAST AS float": of(((Kind.INT,), Kind.FLOAT, as_float), ((Kind.FLOAT,), Kind.FLOAT, as_float)),
+    },
+    LACKING,
+)
+
+_NOT: Table[How] = Table(
+    {"IS NULL": _is_not_null, "BETWEEN": arrow_comparisons.not_between, "IN": arrow_comparisons.not_member}, LACKING
+)
+"""NOT of these, where only what is TRUE counts: quicker than to tell FALSE from NULL first."""

@@ -1,9 +1,9 @@
 """One-event predicates, evaluated for a whole batch at a time.
 
 What Arrow computes exactly as the language means it runs there; anything else is evaluated value by value, by the
-definition. Of TRUE, FALSE and NULL only TRUE counts in the end. So once NOT is pushed down to the comparisons, AND and
-OR join masks of rows that are TRUE, and a comparison at their ends may say FALSE where it should say NULL. Below that,
-as in `(a < b) IS NULL`, the three values are kept apart.
+definition. Of TRUE, FALSE and NULL only TRUE counts in the end. In the core NOT stands below AND and OR, so these join
+masks of rows that are TRUE, and a comparison at their ends may say FALSE where it should say NULL. Below that, as in
+`(a < b) IS NULL`, the three values are kept apart.
 
 Predicates are compiled to steps for a stack rather than to nested functions: they may be nested as deeply as one likes.
 """
@@ -11,16 +11,18 @@ Predicates are compiled to steps for a stack rather than to nested functions: th
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from acelera.engine.predicates.arrow_expressions import Step, UntranslatableError, decoded, translated
+from acelera.engine.predicates.arrow_expressions import ARROW, Step, translated
+from acelera.engine.predicates.arrow_values import decoded
 from acelera.language import ast
 from acelera.language.evaluation import evaluate
+from acelera.language.lowering import UnsupportedError, operation_of
 from acelera.language.tree import children
 from acelera.language.types import Type
 from acelera.tables import plain_values
@@ -77,8 +79,6 @@ def _run(steps: Sequence[Step], batch: Batch) -> Any:
 
 # --- AND, OR and NOT ----------------------------------------------------------------------------------------------
 
-_OPPOSITES = {"=": "<>", "<>": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">", "AND": "OR", "OR": "AND"}
-
 
 @dataclass(frozen=True)
 class _Test:
@@ -104,7 +104,7 @@ def _all_hold(tests: Sequence[_Test], batch: Batch) -> Mask:
 
 def _conjuncts(predicate: ast.Expression, types: Mapping[str, Type]) -> list[_Test]:
     """The tests that a predicate consists of, those that Arrow takes first."""
-    tests, todo = [], [_normal(predicate)]
+    tests, todo = [], [ARROW.lowered(predicate)]
     while todo:
         node = todo.pop()
         if isinstance(node, ast.Binary) and node.operator == "AND":
@@ -114,37 +114,9 @@ def _conjuncts(predicate: ast.Expression, types: Mapping[str, Type]) -> list[_Te
     return sorted(tests, key=lambda test: not test.by_column)
 
 
-def _normal(predicate: ast.Expression) -> ast.Expression:
-    """NOT pushed down as far as it goes. All of these are equivalences in three-valued logic."""
-
-    def combine(
-        node: ast.Expression, made: Sequence[tuple[ast.Expression, ast.Expression]]
-    ) -> tuple[ast.Expression, ast.Expression]:
-        """The node and its negation."""
-        match node:
-            case ast.Unary("NOT", _):
-                return made[0][1], made[0][0]
-            case ast.Binary(("AND" | "OR") as operator, _, _):
-                (left, no_left), (right, no_right) = made
-                return ast.Binary(operator, left, right), ast.Binary(_OPPOSITES[operator], no_left, no_right)
-            case ast.Binary(operator, left, right) if operator in _OPPOSITES:
-                return node, ast.Binary(_OPPOSITES[operator], left, right)
-            case ast.IsNull() | ast.In() | ast.Between() | ast.Like():
-                return node, replace(node, negated=not node.negated)
-        return node, ast.Unary("NOT", node)
-
-    return ast.fold(predicate, combine, _connected)[0]
-
-
-def _connected(node: ast.Expression) -> tuple[ast.Expression, ...]:
-    """What AND, OR or NOT connects."""
-    connects = isinstance(node, ast.Binary | ast.Unary) and node.operator in ("AND", "OR", "NOT")
-    return children(node) if connects else ()
-
-
 def _joined(node: ast.Expression) -> tuple[ast.Expression, ...]:
-    """What AND or OR joins. A NOT that cannot be pushed down any further belongs to what it negates."""
-    return () if isinstance(node, ast.Unary) else _connected(node)
+    """What AND or OR joins."""
+    return children(node) if operation_of(node) in ("AND", "OR") else ()
 
 
 def _names_below(root: ast.Expression) -> dict[int, Names]:
@@ -212,8 +184,11 @@ def _leaf(node: ast.Expression, names: Names, types: Mapping[str, Type]) -> tupl
     if not names:
         truth = _truth(node, (), ())
         return lambda batch: np.full(batch.length, truth), True
-    steps, by_value = translated(node, types), _by_value(node, names, types)
-    return (by_value, False) if steps is None else (_by_column(steps, by_value), True)
+    by_value = _by_value(node, names, types)
+    try:
+        return _by_column(translated(node, types), by_value), True
+    except UnsupportedError:
+        return by_value, False
 
 
 def _by_value(node: ast.Expression, names: Names, types: Mapping[str, Type]) -> Part:
@@ -242,7 +217,7 @@ def _by_column(steps: Sequence[Step], by_value: Part) -> Part:
     def operation(batch: Batch) -> Mask:
         try:
             return _mask(_run(steps, batch), batch.length)
-        except (pa.ArrowException, UntranslatableError):  # an integer too large, letters that Arrow does not know, …
+        except (pa.ArrowException, UnsupportedError):  # an integer too large, letters that Arrow does not know, …
             return by_value(batch)
 
     return operation

@@ -29,10 +29,6 @@ class Form(enum.Enum):
     STRING = "string"
 
 
-class UnsupportedError(Exception):
-    """There is no instruction for this; the message says what it is."""
-
-
 FORMS = {
     Kind.INT: Form.INT,
     Kind.BOOL: Form.INT,
@@ -43,6 +39,9 @@ FORMS = {
     Kind.DURATION: Form.INT,
     Kind.DECIMAL: Form.INT,
 }
+NO_INSTRUCTION = "there is no instruction"
+"""Why a term is refused, where nothing more can be said."""
+
 TIMES = (Kind.TIMESTAMP, Kind.DURATION)
 UNITS = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1_000, "ns": 1}
 

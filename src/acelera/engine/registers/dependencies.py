@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from acelera.automata.terms import Attr, Fresh, Later, Latest, Reg, Step, Term, subterms
 from acelera.engine.frames import attribute_type
 from acelera.engine.plan import Plan
-from acelera.engine.registers.code import TIMES, UNITS, UnsupportedError
+from acelera.engine.registers.code import NO_INSTRUCTION, TIMES, UNITS
+from acelera.language.lowering import UnsupportedError
 from acelera.language.schema import Schema
 
 
@@ -29,7 +30,7 @@ def in_order_of_need(assigned: dict[str, list[Term]]) -> list[str]:
             if name not in order and read <= set(order):
                 order[name] = None
     if len(order) < len(names):
-        raise UnsupportedError
+        raise UnsupportedError(NO_INSTRUCTION)
     return list(order)
 
 

@@ -13,7 +13,7 @@ from acelera.engine.frames import Frame
 from acelera.engine.predicates.letters import over_columns
 from acelera.engine.registers.code import Input
 from acelera.language import ast
-from acelera.language.evaluation import evaluate
+from acelera.language.evaluation import constant, evaluate
 from acelera.language.events import Value
 from acelera.language.types import Kind
 
@@ -35,9 +35,7 @@ def input_column(given: Input, frame: Frame) -> Any:
             known[row] = evaluate(expression, lambda node, bound=bound: bound[node.name])  # type: ignore[misc]
         values.append(known[row])
     kinds = {Kind.FLOAT: pa.float64(), Kind.STRING: pa.string(), Kind.BOOL: pa.bool_(), Kind.DATE: pa.int32()}
-    return pa.array(
-        values if names else [evaluate(expression, _nothing)] * len(frame), kinds.get(given.kind, pa.int64())
-    )
+    return pa.array(values if names else [constant(expression)] * len(frame), kinds.get(given.kind, pa.int64()))
 
 
 def scaled(column: Any) -> Ints:
@@ -52,10 +50,6 @@ def decimals(values: Ints, missing: Ints, scale: int) -> Any:
     halves = np.stack((values, values >> 63), axis=1)
     valid = pa.array(~missing).buffers()[1]
     return pa.Array.from_buffers(pa.decimal128(38, scale), len(values), [valid, pa.py_buffer(halves)])
-
-
-def _nothing(node: ast.Attribute) -> Value:
-    raise AssertionError(f"a constant has no attribute {node.name}")
 
 
 def time_type(kind: pa.DataType, unit: str) -> pa.DataType:

@@ -1,199 +1,228 @@
-"""SQL expressions as instructions of the stack machine."""
+"""Expressions of the core as instructions of the stack machine."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import NamedTuple
 
-from acelera.automata.terms import Term
 from acelera.engine.registers import opcodes as op
-from acelera.engine.registers.code import COMPARISONS, TIMES, UnsupportedError, flavour
+from acelera.engine.registers.code import COMPARISONS, NO_INSTRUCTION, TIMES, flavour
+from acelera.engine.registers.writer import Pushed, Writer
 from acelera.language import ast
-from acelera.language.evaluation import evaluate
+from acelera.language.evaluation import constant
+from acelera.language.lowering import Table, UnsupportedError
 from acelera.language.types import Kind
 
+_LARGEST = 200
+"""How many nodes an expression may have: instructions are run one by one for each event."""
 
-class Compiler(Protocol):
-    """Where instructions go."""
-
-    wide: bool  # whether the value that was left last is a wide time
-
-    def emit(self, code: int, a: int = 0, b: int = 0, c: int = 0) -> None:
-        """One more instruction."""
-
-    def push(self, term: Term) -> Kind:
-        """Leave a term's value on the stack."""
-
-    def constant(self, value: Any, kind: Kind | None = None) -> Kind:
-        """Leave a constant on the stack."""
-
-    def moment(self, nanoseconds: int) -> None:
-        """Leave a constant time on the stack."""
-
-    def widen(self, below: bool = False) -> None:
-        """Make the last value, or the one below it, a wide time."""
+Attribute = Callable[[ast.Attribute], Pushed]
 
 
-class Expression:
-    """An SQL expression over terms."""
+class Asked(NamedTuple):
+    """An operation whose operands have been pushed; `attribute` pushes what an attribute stands for."""
 
-    def __init__(self, compiler: Compiler, bound: Callable[[ast.Attribute], Term]) -> None:
-        self.compiler, self.bound = compiler, bound
-
-    def push(self, expression: ast.Expression) -> Kind:
-        """Leave its value on the stack. Expressions that reach here are small, so recursion is safe."""
-        if sum(1 for _ in ast.walk(expression)) > 200:
-            raise UnsupportedError
-        return self._push(expression)
-
-    def _push(self, node: ast.Expression) -> Kind:
-        kind = self._pushed(node)
-        if kind not in TIMES:
-            self.compiler.wide = False
-        return kind
-
-    def _pushed(self, node: ast.Expression) -> Kind:
-        compiler = self.compiler
-        match node:
-            case ast.Literal(value):
-                return compiler.constant(value)
-            case ast.Timestamp() | ast.Interval():
-                moment = evaluate(node, _no_attributes)
-                if moment is None:
-                    raise UnsupportedError
-                compiler.moment(int(moment))
-                return Kind.TIMESTAMP if isinstance(node, ast.Timestamp) else Kind.DURATION
-            case ast.Date():
-                return compiler.constant(evaluate(node, _no_attributes), Kind.DATE)
-            case ast.Attribute():
-                return compiler.push(self.bound(node))
-            case ast.Unary("NOT", operand):
-                self._push(operand)
-                compiler.emit(op.NOT)
-                return Kind.BOOL
-            case ast.Unary(_, operand):
-                kind = self._push(operand)
-                compiler.emit(op.NEGATE, self._flavour(kind))
-                return kind
-            case ast.Binary(("AND" | "OR") as operator, left, right):
-                self._push(left)
-                self._push(right)
-                compiler.emit(op.AND if operator == "AND" else op.OR)
-                return Kind.BOOL
-            case ast.Binary(operator, left, right) if operator in COMPARISONS:
-                self._compare(operator, left, right)
-                return Kind.BOOL
-            case ast.Binary(operator, left, right):
-                return self._arithmetic(operator, left, right)
-            case ast.IsNull(operand, negated):
-                self._push(operand)
-                compiler.emit(op.IS_NULL, int(negated))
-                return Kind.BOOL
-            case ast.Between(operand, low, high, negated):
-                self._compare(">=", operand, low)
-                self._compare("<=", operand, high)
-                compiler.emit(op.AND)
-                if negated:
-                    compiler.emit(op.NOT)
-                return Kind.BOOL
-            case ast.In(operand, items, negated):
-                for index, item in enumerate(items):
-                    self._compare("=", operand, item)
-                    if index:
-                        compiler.emit(op.OR)
-                if negated:
-                    compiler.emit(op.NOT)
-                return Kind.BOOL
-            case ast.Call(function, arguments):
-                return self._call(function, arguments)
-        raise UnsupportedError
-
-    def _flavour(self, kind: Kind) -> int:
-        """Which numbers an instruction works on that computes; times are wide from then on."""
-        if kind not in TIMES:
-            return flavour(kind)
-        self.compiler.widen()
-        return op.WIDE
-
-    def _pair(self, left: ast.Expression, right: ast.Expression, computes: bool) -> tuple[Kind, Kind]:
-        """Both values; integers become floats if they meet one, times wide ones, also if something is computed."""
-        compiler = self.compiler
-        one = self._push(left)
-        wide = compiler.wide
-        two = self._push(right)
-        if {one, two} & set(TIMES):
-            if not wide and (computes or compiler.wide):
-                compiler.widen(below=True)
-            if wide or computes:
-                compiler.widen()
-        if one is Kind.INT and two is Kind.FLOAT:
-            self.compiler.emit(op.FLOAT_BELOW)
-            return Kind.FLOAT, Kind.FLOAT
-        if one is Kind.FLOAT and two is Kind.INT:
-            self.compiler.emit(op.TO_FLOAT)
-            return Kind.FLOAT, Kind.FLOAT
-        return one, two
-
-    def _compare(self, operator: str, left: ast.Expression, right: ast.Expression) -> None:
-        one, two = self._pair(left, right, computes=False)
-        kind = two if one is Kind.NULL else one
-        if one is not two and Kind.NULL not in (one, two):
-            raise UnsupportedError
-        self.compiler.emit(op.COMPARE, COMPARISONS[operator], op.WIDE if self.compiler.wide else flavour(kind))
-
-    def _arithmetic(self, operator: str, left: ast.Expression, right: ast.Expression) -> Kind:
-        codes = {"+": op.ADD, "-": op.SUBTRACT, "*": op.MULTIPLY, "%": op.REMAINDER}
-        one, two = self._pair(left, right, computes=True)
-        if {one, two} <= {Kind.INT, Kind.NULL} or {one, two} <= {Kind.FLOAT, Kind.NULL}:
-            kind = two if one is Kind.NULL else one
-            if operator == "/":
-                if kind is not Kind.FLOAT:
-                    self.compiler.emit(op.TO_FLOAT)
-                    self.compiler.emit(op.FLOAT_BELOW)
-                self.compiler.emit(op.DIVIDE)
-                return Kind.FLOAT
-            if operator in codes:
-                self.compiler.emit(codes[operator], flavour(kind))
-                return kind
-        times = {
-            ("-", Kind.TIMESTAMP, Kind.TIMESTAMP): Kind.DURATION,
-            ("+", Kind.TIMESTAMP, Kind.DURATION): Kind.TIMESTAMP,
-            ("-", Kind.TIMESTAMP, Kind.DURATION): Kind.TIMESTAMP,
-            ("+", Kind.DURATION, Kind.TIMESTAMP): Kind.TIMESTAMP,
-            ("+", Kind.DURATION, Kind.DURATION): Kind.DURATION,
-            ("-", Kind.DURATION, Kind.DURATION): Kind.DURATION,
-        }
-        if (operator, one, two) in times:
-            self.compiler.emit(codes[operator], op.WIDE)
-            return times[(operator, one, two)]
-        raise UnsupportedError
-
-    def _call(self, function: str, arguments: Sequence[ast.Expression]) -> Kind:
-        compiler = self.compiler
-        if function == "coalesce":
-            kinds = []
-            for argument in arguments:
-                kinds.append(self._push(argument))
-                if kinds[-1] in TIMES:
-                    compiler.widen()
-            if len(set(kinds) - {Kind.NULL}) > 1:
-                raise UnsupportedError
-            for _ in arguments[1:]:
-                compiler.emit(op.COALESCE)
-            kind = next((kind for kind in kinds if kind is not Kind.NULL), Kind.NULL)
-            compiler.wide = kind in TIMES
-            return kind
-        kind = self._push(arguments[0])
-        if function == "abs" and kind in (Kind.INT, Kind.FLOAT, Kind.DURATION):
-            compiler.emit(op.ABSOLUTE, self._flavour(kind))
-            return kind
-        if function == "sqrt" and kind in (Kind.INT, Kind.FLOAT):
-            if kind is Kind.INT:
-                compiler.emit(op.TO_FLOAT)
-            compiler.emit(op.SQUARE_ROOT)
-            return Kind.FLOAT
-        raise UnsupportedError
+    node: ast.Expression
+    operands: Sequence[Pushed]
+    writer: Writer
+    attribute: Attribute
 
 
-def _no_attributes(node: ast.Attribute) -> Any:
-    raise AssertionError(f"a constant has no attribute {node.name}")
+How = Callable[[Asked], Pushed]
+
+
+def push_expression(expression: ast.Expression, writer: Writer, attribute: Attribute) -> Pushed:
+    """Leave the value of an expression on the stack; an UnsupportedError says that there is no instruction for it."""
+    if sum(1 for _ in ast.walk(expression)) > _LARGEST:
+        raise INSTRUCTIONS.refusal()
+    core = INSTRUCTIONS.lowered(expression)
+    for node in ast.walk(core):  # so that nothing is written of what is refused anyway
+        INSTRUCTIONS.how(node)
+    return ast.fold(core, lambda node, operands: INSTRUCTIONS.how(node)(Asked(node, operands, writer, attribute)))
+
+
+# --- constants and attributes -------------------------------------------------------------------------------------
+
+
+def _literal(asked: Asked) -> Pushed:
+    assert isinstance(asked.node, ast.Literal)
+    return asked.writer.constant(asked.node.value)
+
+
+def _timestamp(asked: Asked) -> Pushed:
+    return asked.writer.moment(_known(asked.node), Kind.TIMESTAMP)
+
+
+def _interval(asked: Asked) -> Pushed:
+    return asked.writer.moment(_known(asked.node), Kind.DURATION)
+
+
+def _known(node: ast.Expression) -> int:
+    moment = constant(node)
+    if moment is None:
+        raise UnsupportedError(NO_INSTRUCTION)
+    return int(moment)
+
+
+def _date(asked: Asked) -> Pushed:
+    return asked.writer.constant(constant(asked.node), Kind.DATE)
+
+
+def _attribute(asked: Asked) -> Pushed:
+    assert isinstance(asked.node, ast.Attribute)
+    return asked.attribute(asked.node)
+
+
+# --- what is true or false ----------------------------------------------------------------------------------------
+
+
+def _logic(code: int) -> How:
+    def push(asked: Asked) -> Pushed:
+        asked.writer.emit(code)
+        return Pushed(Kind.BOOL)
+
+    return push
+
+
+def _not(asked: Asked) -> Pushed:
+    """NOT; with IS NULL it is one instruction."""
+    assert isinstance(asked.node, ast.Unary)
+    if isinstance(asked.node.operand, ast.IsNull):
+        asked.writer.drop()
+        asked.writer.emit(op.IS_NULL, 1)
+    else:
+        asked.writer.emit(op.NOT)
+    return Pushed(Kind.BOOL)
+
+
+def _comparison(asked: Asked) -> Pushed:
+    assert isinstance(asked.node, ast.Binary)
+    one, two = _alike(asked, computes=False)
+    if one.kind is not two.kind and Kind.NULL not in (one.kind, two.kind):
+        raise UnsupportedError(NO_INSTRUCTION)
+    kind = two.kind if one.kind is Kind.NULL else one.kind
+    asked.writer.emit(op.COMPARE, COMPARISONS[asked.node.operator], op.WIDE if two.wide else flavour(kind))
+    return Pushed(Kind.BOOL)
+
+
+def _alike(asked: Asked, computes: bool) -> tuple[Pushed, Pushed]:
+    """Both values; integers become floats if they meet one, times wide ones, also if something is computed."""
+    one, two = asked.operands
+    if one.kind in TIMES or two.kind in TIMES:
+        return asked.writer.align(one, two, wide=computes)
+    if (one.kind, two.kind) == (Kind.INT, Kind.FLOAT):
+        asked.writer.emit(op.FLOAT_BELOW)
+        return two, two
+    if (one.kind, two.kind) == (Kind.FLOAT, Kind.INT):
+        asked.writer.emit(op.TO_FLOAT)
+        return one, one
+    return one, two
+
+
+# --- arithmetic ---------------------------------------------------------------------------------------------------
+
+_ARITHMETIC = {"+": op.ADD, "-": op.SUBTRACT, "*": op.MULTIPLY, "%": op.REMAINDER}
+_OF_TIMES = {
+    ("-", Kind.TIMESTAMP, Kind.TIMESTAMP): Kind.DURATION,
+    ("+", Kind.TIMESTAMP, Kind.DURATION): Kind.TIMESTAMP,
+    ("-", Kind.TIMESTAMP, Kind.DURATION): Kind.TIMESTAMP,
+    ("+", Kind.DURATION, Kind.TIMESTAMP): Kind.TIMESTAMP,
+    ("+", Kind.DURATION, Kind.DURATION): Kind.DURATION,
+    ("-", Kind.DURATION, Kind.DURATION): Kind.DURATION,
+}
+
+
+def _arithmetic(asked: Asked) -> Pushed:
+    assert isinstance(asked.node, ast.Binary)
+    symbol = asked.node.operator
+    one, two = _alike(asked, computes=True)
+    kind = _OF_TIMES.get((symbol, one.kind, two.kind))
+    if kind is not None:
+        asked.writer.emit(_ARITHMETIC[symbol], op.WIDE)
+        return Pushed(kind, wide=True)
+    kind = _number(one, two)
+    asked.writer.emit(_ARITHMETIC[symbol], flavour(kind))
+    return Pushed(kind)
+
+
+def _division(asked: Asked) -> Pushed:
+    if _number(*_alike(asked, computes=True)) is not Kind.FLOAT:
+        asked.writer.emit(op.TO_FLOAT)
+        asked.writer.emit(op.FLOAT_BELOW)
+    asked.writer.emit(op.DIVIDE)
+    return Pushed(Kind.FLOAT)
+
+
+def _number(one: Pushed, two: Pushed) -> Kind:
+    """The kind of both, if they are integers or floats."""
+    kinds = {one.kind, two.kind} - {Kind.NULL}
+    if kinds not in (set(), {Kind.INT}, {Kind.FLOAT}):
+        raise UnsupportedError(NO_INSTRUCTION)
+    return kinds.pop() if kinds else Kind.NULL
+
+
+def _negative(asked: Asked) -> Pushed:
+    return _computed(asked, op.NEGATE)
+
+
+def _absolute(asked: Asked) -> Pushed:
+    if asked.operands[0].kind not in (Kind.INT, Kind.FLOAT, Kind.DURATION):
+        raise UnsupportedError(NO_INSTRUCTION)
+    return _computed(asked, op.ABSOLUTE)
+
+
+def _computed(asked: Asked, code: int) -> Pushed:
+    """An instruction on one number; times are wide from then on."""
+    (value,) = asked.operands
+    if value.kind in TIMES:
+        value = asked.writer.widen(value)
+    asked.writer.emit(code, op.WIDE if value.wide else flavour(value.kind))
+    return value
+
+
+def _square_root(asked: Asked) -> Pushed:
+    (value,) = asked.operands
+    if value.kind not in (Kind.INT, Kind.FLOAT):
+        raise UnsupportedError(NO_INSTRUCTION)
+    if value.kind is Kind.INT:
+        asked.writer.emit(op.TO_FLOAT)
+    asked.writer.emit(op.SQUARE_ROOT)
+    return Pushed(Kind.FLOAT)
+
+
+def _coalesce(asked: Asked) -> Pushed:
+    one, two = asked.operands
+    kinds = {one.kind, two.kind} - {Kind.NULL}
+    if len(kinds) > 1:
+        raise UnsupportedError(NO_INSTRUCTION)
+    kind = kinds.pop() if kinds else Kind.NULL
+    if kind in TIMES:
+        asked.writer.align(one, two, wide=True)
+    asked.writer.emit(op.COALESCE)
+    return Pushed(kind, wide=kind in TIMES)
+
+
+# --- the table ----------------------------------------------------------------------------------------------------
+
+
+INSTRUCTIONS: Table[How] = Table(
+    {
+        "LITERAL": _literal,
+        "TIMESTAMP": _timestamp,
+        "DATE": _date,
+        "INTERVAL": _interval,
+        "ATTRIBUTE": _attribute,
+        "NOT": _not,
+        "AND": _logic(op.AND),
+        "OR": _logic(op.OR),
+        **dict.fromkeys(COMPARISONS, _comparison),
+        "IS NULL": _logic(op.IS_NULL),
+        "NEGATIVE": _negative,
+        **dict.fromkeys(_ARITHMETIC, _arithmetic),
+        "/": _division,
+        "abs": _absolute,
+        "sqrt": _square_root,
+        "coalesce": _coalesce,
+    },
+    NO_INSTRUCTION,
+)
