@@ -12,19 +12,22 @@ from acelera.automata.analysis import (
 from acelera.automata.labels import Label, label_text
 from acelera.automata.model import Acea
 from acelera.language import ast
+from acelera.language.checker import Checked
 
 MOST_SHOWN = 500
 """So many transitions are written out: a text of thousands of lines is read by nobody."""
 
 
-def explain(text: str, query: ast.Query, variables: dict[str, str], built: Acea, simplified: Acea) -> str:
-    """The text of `Query.explain`."""
+def explain(
+    text: str, checked: Checked, variables: dict[str, str], built: Acea, simplified: Acea, repeats: bool
+) -> str:
+    """The text of `Query.explain`; `repeats` tells whether the query has a `+`."""
     sections = [
         ("query", text.splitlines()),
         ("variables", [f"{name}: {held}" for name, held in variables.items()]),
         ("automaton", _sizes(built, simplified)),
         ("transitions", _transitions(simplified)),
-        ("how it runs", _running(simplified, query)),
+        ("how it runs", _running(simplified, checked, repeats)),
     ]
     return "\n\n".join("\n".join([title, *(f"  {line}" for line in lines)]) for title, lines in sections if lines)
 
@@ -47,24 +50,25 @@ def _transitions(automaton: Acea) -> list[str]:
     return lines
 
 
-def _running(automaton: Acea, query: ast.Query) -> list[str]:
+def _running(automaton: Acea, checked: Checked, repeats: bool) -> list[str]:
     if not automaton.transitions:
         return ["nothing can match: its parts exclude each other"]
-    lines = [f"state: {state_growth(automaton, query.within is not None)}"]
+    within = checked.clauses.within
+    lines = [f"state: {state_growth(automaton, within is not None)}"]
     if is_unambiguous(automaton):
         lines.append("every match has one run: nothing is found twice")
     else:
         lines.append("a match may have several runs: what is found twice is removed")
-    lines.append(_what_matters(automaton, query))
-    if any(isinstance(node, ast.Iteration) for node in ast.walk(query.formula)):
-        where = "in a window" if query.within is not None else "in the stream; a window would bound it"
+    lines.append(_what_matters(automaton, checked.clauses))
+    if repeats:
+        where = "in a window" if within is not None else "in the stream; a window would bound it"
         lines.append(f"matches: + takes every choice of events that fit, so each can double their number {where}")
     if automaton.registers:
         lines.append(f"registers: {', '.join(automaton.registers)}")
     return lines
 
 
-def _what_matters(automaton: Acea, query: ast.Query) -> str:
+def _what_matters(automaton: Acea, query: ast.Clauses) -> str:
     """Which events must be read, and why."""
     if uses_contiguity(automaton):
         return "every event counts, since what stands next to what matters"

@@ -20,7 +20,7 @@ def absolute_positions_matter(checked: Checked, plan: Plan) -> bool:
 
 def distances_matter(checked: Checked, plan: Plan) -> bool:
     """Whether it matters how many events stand between others, so that none of its key may be left out."""
-    within = checked.query.within
+    within = checked.clauses.within
     counted = within is not None and within.unit == "events"
     return counted or absolute_positions_matter(checked, plan)
 

@@ -5,7 +5,7 @@ The same checks run without a schema: then attributes are not known, and everyth
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -50,12 +50,14 @@ class Column:
 
 @dataclass(frozen=True)
 class Checked:
-    """A query that makes sense, with what was found out about it."""
+    """The clauses of a query that makes sense, with what was found out about it.
 
-    query: ast.Query
+    Its pattern is told by its variables alone: whatever has variables can stand there.
+    """
+
+    clauses: ast.Clauses
     schema: Schema | None
-    bag_union: BagUnion
-    variables: dict[str, Variable]
+    variables: Mapping[str, Variable]
     columns: tuple[Column, ...]
 
     @property
@@ -68,30 +70,28 @@ def check(query: ast.Query, schema: Schema | None, bag_union: BagUnion = "once",
     """Check a query; raises a QueryCheckError that lists every mistake."""
     checker = _Checker(schema, bag_union, query.formula)
     bindings = ast.fold(query.formula, checker.formula)
-    checker.clauses(query)
-    columns = checker.result(query, bindings)
-    if checker.problems:
-        raise QueryCheckError(checker.problems, text)
-    return Checked(query, schema, bag_union, dict(bindings.variables), columns)
+    return checker.checked(query.clauses, bindings, text)
 
 
-def check_variables(query: ast.Query, schema: Schema, variables: dict[str, Variable]) -> Checked:
-    """The clauses of a query whose variables come from elsewhere than from its formula: from an automaton."""
-    checker = _Checker(schema, "once", query.formula)
-    bindings = Bindings(variables, NONE)
-    checker.clauses(query)
-    columns = checker.result(query, bindings)
-    if checker.problems:
-        raise QueryCheckError(checker.problems)
-    return Checked(query, schema, "once", variables, columns)
+def check_clauses(clauses: ast.Clauses, schema: Schema | None, variables: Mapping[str, Variable]) -> Checked:
+    """Check what stands around a pattern with these variables."""
+    return _Checker(schema).checked(clauses, Bindings(variables, NONE))
 
 
 class _Checker:
-    def __init__(self, schema: Schema | None, bag_union: BagUnion, formula: ast.Formula) -> None:
+    def __init__(self, schema: Schema | None, bag_union: BagUnion = "once", formula: ast.Formula | None = None) -> None:
         self.schema = schema
         self.bag_union = bag_union
-        self.elsewhere = {name for node in ast.walk(formula) for name in _binds(node)}
+        self.elsewhere = {name for node in ast.walk(formula) for name in _binds(node)} if formula else set()
         self.problems: list[Problem] = []
+
+    def checked(self, clauses: ast.Clauses, bindings: Bindings, text: str = "") -> Checked:
+        """What was found out, if nothing is wrong."""
+        self.clauses(clauses)
+        columns = self.result(clauses, bindings)
+        if self.problems:
+            raise QueryCheckError(self.problems, text)
+        return Checked(clauses, self.schema, dict(bindings.variables), columns)
 
     def wrong(self, message: str, span: Span | None, hint: str | None = None) -> None:
         problem = Problem(message, span, hint)
@@ -358,9 +358,9 @@ class _Checker:
 
     # --- clauses and the result -----------------------------------------------------------------------------------
 
-    def clauses(self, query: ast.Query) -> None:
+    def clauses(self, clauses: ast.Clauses) -> None:
         seen: set[str] = set()
-        for key in query.partition_by:
+        for key in clauses.partition_by:
             if key.name in seen:
                 self.wrong(f"`{key.name}` stands twice in PARTITION BY", key.span)
             seen.add(key.name)
@@ -369,13 +369,14 @@ class _Checker:
                 self.wrong(f"there is no attribute `{key.name}`{near}", key.span)
             elif self.schema is not None and self.schema.columns[key.name].kind is Kind.OPAQUE:
                 self.wrong(f"values of type {self.schema.columns[key.name]} cannot be a key", key.span)
-        if query.within is not None and query.within.unit != "events":
-            self.time(query.within.span, f"WITHIN {amount(query.within.amount, query.within.unit)}")
+        within = clauses.within
+        if within is not None and within.unit != "events":
+            self.time(within.span, f"WITHIN {amount(within.amount, within.unit)}")
 
-    def result(self, query: ast.Query, bindings: Bindings) -> tuple[Column, ...]:
+    def result(self, clauses: ast.Clauses, bindings: Bindings) -> tuple[Column, ...]:
         columns: list[Column] = []
-        for item in query.select:
-            fresh = self.star(query, bindings) if isinstance(item, ast.Star) else [self.item(item, query, bindings)]
+        for item in clauses.select:
+            fresh = self.star(clauses, bindings) if isinstance(item, ast.Star) else [self.item(item, clauses, bindings)]
             for column in fresh:
                 if any(column.name == other.name for other in columns) and (
                     self.schema or not isinstance(item, ast.Star)
@@ -388,11 +389,11 @@ class _Checker:
                 columns.append(column)
         return tuple(columns)
 
-    def star(self, query: ast.Query, bindings: Bindings) -> Iterable[Column]:
+    def star(self, clauses: ast.Clauses, bindings: Bindings) -> Iterable[Column]:
         timed = self.schema is not None and self.schema.time is not None
         for bound in ("start_time", "end_time") if timed else ("start", "end"):
-            yield self.item(ast.SelectBound(bound), query, bindings)
-        for name in dict.fromkeys(key.name for key in query.partition_by):
+            yield self.item(ast.SelectBound(bound), clauses, bindings)
+        for name in dict.fromkeys(key.name for key in clauses.partition_by):
             yield self.key(name, name)
         for name in bindings.bound():
             struct = self.struct(bindings.get(name))
@@ -403,7 +404,7 @@ class _Checker:
         kind = None if self.schema is None else self.schema.columns.get(name)
         return Column(shown, PartitionKey(name), True, None if kind is None else kind.arrow)
 
-    def item(self, item: ast.SelectItem, query: ast.Query, bindings: Bindings) -> Column:
+    def item(self, item: ast.SelectItem, clauses: ast.Clauses, bindings: Bindings) -> Column:
         kind: pa.DataType | None
         match item:
             case ast.SelectBound(bound, alias):
@@ -411,7 +412,7 @@ class _Checker:
                 kind = None if self.schema is None else found.arrow
                 return Column(alias or bound, item, True, kind)
             case ast.SelectVariable(variable, alias):
-                if any(variable == key.name for key in query.partition_by):
+                if any(variable == key.name for key in clauses.partition_by):
                     if variable in bindings.variables:
                         self.wrong(
                             f"`{variable}` is a variable and an attribute of PARTITION BY",

@@ -20,7 +20,7 @@ from acelera.engine.results.folds import fold
 from acelera.engine.results.gathering import rows_held, taken
 from acelera.engine.results.seen import aggregated_actions, aggregated_type, given_attribute, given_type, may_fail
 from acelera.engine.results.walks import Walk
-from acelera.engine.session.store import ordinary, output_column
+from acelera.engine.storage.columns import ordinary, output_column
 from acelera.language import ast
 from acelera.language.aggregates import find_aggregate
 from acelera.language.checker import Checked, Column, PartitionKey, struct_fields
@@ -105,7 +105,7 @@ def columns_kept(checked: Checked, plan: Plan) -> list[str]:
     """The columns that must be kept of every row: those that are shown, or aggregated when matches are listed."""
     schema = checked.schema
     assert schema is not None
-    wanted: set[str] = {key.name for key in checked.query.partition_by}
+    wanted: set[str] = {key.name for key in checked.clauses.partition_by}
     for column in checked.columns:
         match column.source:
             case ast.SelectBound(bound, _):

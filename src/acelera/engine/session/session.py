@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,31 +21,24 @@ from acelera.engine.predicates.letters import LETTER, Alphabet
 from acelera.engine.results.presenter import Presenter, columns_kept
 from acelera.engine.results.seen import unseen_actions
 from acelera.engine.session.bounds import gathered, told_of_memory
+from acelera.engine.session.description import described
 from acelera.engine.session.keys import Keys
 from acelera.engine.session.order import Order
-from acelera.engine.session.store import Store, decoded, ordinary, picked
+from acelera.engine.session.pages import Page, in_order
+from acelera.engine.session.store import Store
 from acelera.engine.storage import validation as check
+from acelera.engine.storage.columns import decoded, ordinary
 from acelera.engine.storage.growing import grown, wasteful
-from acelera.engine.storage.snapshots import Section, pack
+from acelera.engine.storage.snapshots import Section, fingerprint_of, pack
 from acelera.engine.window import Window, window_of
 from acelera.errors import SchemaError, SnapshotError, UsageError, did_you_mean
 from acelera.language.checker import Checked
-from acelera.language.schema import Schema, refuse_repeated
-from acelera.language.types import from_arrow
+from acelera.language.schema import refuse_repeated
 from acelera.tables import refuse_bad_text, to_arrow
 
 Ints = npt.NDArray[Any]
 
 ROWS_AT_ONCE = 1 << 17
-
-
-@dataclass(frozen=True)
-class Page:
-    """Some rows of the result, and where in the stream their matches end and start."""
-
-    rows: pa.RecordBatch
-    ends: Ints
-    starts: Ints
 
 
 class Session:
@@ -75,12 +66,12 @@ class Session:
         self._fingerprint = fingerprint
         self.schema, self._stream = checked.result_schema, checked.schema
         self.plan = plan
-        self.window: Window = window_of(checked.query.within, checked.schema)
+        self.window: Window = window_of(checked.clauses.within, checked.schema)
         self.alphabet = Alphabet(self.plan.tests, checked.schema, given_tests)
         self.machine: Machine = machine_of(self.plan, self.alphabet, checked.schema, unseen_actions(checked, plan))
         self._presenter = Presenter(checked, self.plan, self.machine)
         self.store = Store(columns_kept(checked, plan), checked.schema)
-        partition_by = [key.name for key in checked.query.partition_by]
+        partition_by = [key.name for key in checked.clauses.partition_by]
         self.partitions = Keys(partition_by, checked.schema)
         self.split = Keys(self.plan.split_by, checked.schema)
         self.keys = self.partitions
@@ -139,7 +130,7 @@ class Session:
             "matches": self.matches,
             "floor": self.floor,
             "order": self.order.dump(),
-            "stream": _described(self._stream, self.order.ties),
+            "stream": described(self._stream, self.order.ties),
             "plan": fingerprint_of(repr(self.plan)),
             "times_from": self._times_from,
         }
@@ -384,32 +375,6 @@ class Session:
         return pa.table({name: pa.array([], self._stream.columns[name].arrow) for name in self._columns})
 
 
-def fingerprint_of(text: str) -> str:
-    """A short text that tells texts apart."""
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def _described(schema: Schema, ties: str) -> Section:
-    types = schema.event_types
-    return {
-        "event_types": None if types is None else {name: list(columns) for name, columns in types.items()},
-        "type_column": schema.type_column,
-        "order_by": list(schema.order_by),
-        "ties": ties,
-    }
-
-
-def stream_of(sections: Mapping[str, Any]) -> tuple[Schema, str]:
-    """The schema of the stream that a snapshot was made of, and what to do with ties."""
-    columns = {field.name: from_arrow(field.type) for field in sections["columns"].schema}
-    told = sections["state"]["stream"]
-    named = [*told["order_by"], *([] if told["type_column"] is None else [told["type_column"]])]
-    check.holds("columns", set(named) <= set(columns), "lacks what tells an event's type or place")
-    types = told["event_types"]
-    event_types = None if types is None else {name: tuple(listed) for name, listed in types.items()}
-    return Schema(columns, event_types, told["type_column"], tuple(told["order_by"])), told["ties"]
-
-
 def _one_array(column: pa.ChunkedArray) -> Any:
     return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
@@ -439,28 +404,3 @@ def columns_read(checked: Checked, plan: Plan, given_tests: Sequence[int] = ()) 
 
 def _is_empty_list(data: object) -> bool:
     return isinstance(data, Sequence) and not isinstance(data, Mapping) and len(data) == 0
-
-
-def in_order(pages: Sequence[Page], schema: pa.Schema) -> pa.Table:
-    """One table of all pages, by where matches end and start. Each page is in order; most follow one another."""
-    batches: list[pa.RecordBatch] = []
-    for group in _overlapping(pages):
-        if len(group) == 1:
-            batches.append(group[0].rows)
-            continue
-        ends, starts = np.concatenate([page.ends for page in group]), np.concatenate([page.starts for page in group])
-        together = pa.Table.from_batches([page.rows for page in group])
-        batches += picked(together, np.lexsort((starts, ends))).to_batches()
-    return pa.Table.from_batches(batches, schema=schema)
-
-
-def _overlapping(pages: Sequence[Page]) -> list[list[Page]]:
-    """The pages in groups: all matches of a group come before those of the next one."""
-    groups: list[list[Page]] = []
-    last = (-1, -1)
-    for page in pages:
-        if not groups or last <= (page.ends[0], page.starts[0]):
-            groups.append([])
-        groups[-1].append(page)
-        last = max(last, (page.ends[-1], page.starts[-1]))
-    return groups
