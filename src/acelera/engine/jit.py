@@ -13,6 +13,8 @@ import numba
 from numba.core.options import DefaultOptions
 
 Function = TypeVar("Function", bound=Callable[..., object])
+Array = Any
+"""What kernels are given; numba finds its type."""
 
 
 def _sources() -> tuple[str]:

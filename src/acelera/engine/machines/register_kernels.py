@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from acelera.engine.jit import compiled
+from acelera.engine.jit import Array, compiled
 from acelera.engine.nodes.kernels import (
     ASKED_LETTER,
     ASKED_SLOTS,
@@ -24,7 +24,6 @@ from acelera.engine.nodes.kernels import (
     SLOTS,
     STAMP,
     TABLE,
-    Array,
     give_block,
 )
 from acelera.engine.nodes.unions import BOTTOM, NO_NODES, join

@@ -7,11 +7,9 @@ All loops can stop and go on: they return why they stopped, and their counters t
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from acelera.engine.jit import compiled, inner
+from acelera.engine.jit import Array, compiled, inner
 from acelera.engine.nodes.unions import BOTTOM, NO_NODES, UNION, is_union, join
 
 NOTHING = -1  # the mark of a transition that marks nothing, and the target of one that only ends matches
@@ -35,8 +33,6 @@ DONE, TABLE, NODES, HITS, SLOTS, FULL, DEEP = range(7)
 
 FAR_PAST = np.iinfo(np.int64).min
 GONE = np.iinfo(np.int64).max  # the floor of a union that `collect` has replaced by its left side
-
-Array = Any
 
 
 @compiled

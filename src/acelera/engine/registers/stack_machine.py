@@ -6,8 +6,7 @@ import math
 
 import numpy as np
 
-from acelera.engine.jit import compiled, inner
-from acelera.engine.nodes.kernels import Array
+from acelera.engine.jit import Array, compiled, inner
 from acelera.engine.registers import opcodes as op
 from acelera.engine.registers.wide_times import narrowed, negative, plus, too_large, widened
 from acelera.engine.storage.interning import intern_row, intern_set

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from acelera.engine.jit import compiled, inner
-from acelera.engine.nodes.kernels import Array
+from acelera.engine.jit import Array, compiled, inner
 
 
 @inner
