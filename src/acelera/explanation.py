@@ -11,7 +11,6 @@ from acelera.automata.analysis import (
 )
 from acelera.automata.labels import Label, label_text
 from acelera.automata.model import Acea
-from acelera.language import ast
 from acelera.language.checker import Checked
 
 MOST_SHOWN = 500
@@ -59,7 +58,7 @@ def _running(automaton: Acea, checked: Checked, repeats: bool) -> list[str]:
         lines.append("every match has one run: nothing is found twice")
     else:
         lines.append("a match may have several runs: what is found twice is removed")
-    lines.append(_what_matters(automaton, checked.clauses))
+    lines.append(_what_matters(automaton, checked))
     if repeats:
         where = "in a window" if within is not None else "in the stream; a window would bound it"
         lines.append(f"matches: + takes every choice of events that fit, so each can double their number {where}")
@@ -68,30 +67,20 @@ def _running(automaton: Acea, checked: Checked, repeats: bool) -> list[str]:
     return lines
 
 
-def _what_matters(automaton: Acea, query: ast.Clauses) -> str:
+def _what_matters(automaton: Acea, checked: Checked) -> str:
     """Which events must be read, and why."""
     if uses_contiguity(automaton):
         return "every event counts, since what stands next to what matters"
     if uses_positions(automaton):
         return "every event counts, since the number of a position matters"
-    if query.within is not None and query.within.unit == "events":
+    within, positions = checked.clauses.within, checked.result.shows_positions
+    if within is not None and within.unit == "events":
         return "every event counts, since WITHIN … EVENTS counts positions"
     wanted = " or ".join(dict.fromkeys(label_text(Label((), tests)) for tests in reactions(automaton)))
     if () in reactions(automaton):
         return "every event counts, since some part takes any event"
-    if any(_shows_positions(item) for item in query.select):
+    if positions:
         return f"events that matter: {wanted}; the others only count for the positions that are shown"
-    if any(isinstance(item, ast.Star | ast.SelectVariable) for item in query.select):
+    if positions is None:
         return f"events that matter: {wanted}; if the stream has time, all others may be dropped"
     return f"events that matter: {wanted}; all others may be dropped"
-
-
-def _shows_positions(item: ast.SelectItem) -> bool:
-    match item:
-        case ast.SelectBound(bound, _):
-            return bound in ("start", "end")
-        case ast.SelectAttribute(_, attribute, _):
-            return attribute == "position"
-        case ast.SelectAggregation(aggregation, _):
-            return aggregation.attribute == "position"
-    return False

@@ -171,7 +171,7 @@ class Query:
         stream = self._schema(schema, order_by, type_column, event_type)
         checked = self.pattern.check(self.clauses, stream)
         self.pattern.automaton_over(stream)  # which may be too large
-        return checked.result_schema
+        return checked.result.schema
 
     def run(
         self,
@@ -246,7 +246,7 @@ class Query:
             ) from error
         if limit is not None and len(rows) > limit:
             warn_of_more(limit, stacklevel=3)
-        return to_table(rows[:limit], checked.result_schema)
+        return to_table(rows[:limit], checked.result.schema)
 
     def report(
         self,
@@ -432,7 +432,7 @@ class Query:
         return lambda events: accepted(automaton, events, self.clauses.within)
 
     def _uses_own_aggregates(self) -> bool:
-        shown = {item.aggregation.function for item in self.clauses.select if isinstance(item, ast.SelectAggregation)}
+        shown = {each.aggregation.function for each in self._checked.result.aggregates}
         functions = map(find_aggregate, self.pattern.functions | shown)
         return any(function is not None and function.user_defined for function in functions)
 

@@ -11,8 +11,9 @@ from dataclasses import dataclass, replace
 from acelera.automata.terms import Finish, Identity, Step, Term, subterms
 from acelera.engine.machines.choice import how_it_runs
 from acelera.engine.plan import Plan
+from acelera.engine.results.needs import columns_read
 from acelera.engine.session.description import stream_of
-from acelera.engine.session.session import Session, columns_read
+from acelera.engine.session.session import Session
 from acelera.engine.storage.snapshots import Section, fingerprint_of, unpack
 from acelera.engine.storage.validation import fitting
 from acelera.errors import SnapshotError
@@ -89,9 +90,7 @@ def compiled_query(checked: Checked, plan: Plan, fingerprint: str) -> CompiledQu
 
 def _functions(checked: Checked, plan: Plan) -> Iterator[str]:
     """The names of all aggregate functions that a query asks for."""
-    for column in checked.columns:
-        if isinstance(column.source, ast.SelectAggregation):
-            yield column.source.aggregation.function.lower()
+    yield from (shown.aggregation.function.lower() for shown in checked.result.aggregates)
     for each in (plan, *plan.guards):
         yield from (fold.function.lower() for fold in each.folds)
         for term in _terms(each):

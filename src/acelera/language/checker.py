@@ -17,35 +17,21 @@ from acelera.language.aggregates import aggregate_names, find_aggregate
 from acelera.language.expressions import check_predicate
 from acelera.language.printer import amount
 from acelera.language.printer import name as written
+from acelera.language.result import (
+    AggregateValue,
+    AttributeValues,
+    Column,
+    EventStructs,
+    MatchBound,
+    PartitionKey,
+    Result,
+)
 from acelera.language.schema import Schema
 from acelera.language.types import INT, ORDERED, STRING, UNKNOWN, Kind, Type
 from acelera.language.variables import EMPTY, NONE, ONE, Bindings, Bounds, Origin, Variable, names_of
 
 BagUnion = Literal["once", "additive"]
 BoundsOperation = Callable[[Bounds, Bounds], Bounds]
-
-
-@dataclass(frozen=True)
-class PartitionKey:
-    """A partition attribute as a column of the result."""
-
-    name: str
-
-
-Source = ast.SelectBound | ast.SelectVariable | ast.SelectAttribute | ast.SelectAggregation | PartitionKey
-
-
-@dataclass(frozen=True)
-class Column:
-    """A column of the result: its name, where its values come from, and its type if the schema is known.
-
-    `single`: one event, or one value, rather than a list.
-    """
-
-    name: str
-    source: Source
-    single: bool
-    type: pa.DataType | None = None
 
 
 @dataclass(frozen=True)
@@ -58,12 +44,7 @@ class Checked:
     clauses: ast.Clauses
     schema: Schema | None
     variables: Mapping[str, Variable]
-    columns: tuple[Column, ...]
-
-    @property
-    def result_schema(self) -> pa.Schema:
-        """The schema of the result; asks for a query that was checked against a schema."""
-        return pa.schema([pa.field(column.name, column.type) for column in self.columns if column.type is not None])
+    result: Result
 
 
 def check(query: ast.Query, schema: Schema | None, bag_union: BagUnion = "once", text: str = "") -> Checked:
@@ -88,10 +69,10 @@ class _Checker:
     def checked(self, clauses: ast.Clauses, bindings: Bindings, text: str = "") -> Checked:
         """What was found out, if nothing is wrong."""
         self.clauses(clauses)
-        columns = self.result(clauses, bindings)
+        columns = self.columns(clauses, bindings)
         if self.problems:
             raise QueryCheckError(self.problems, text)
-        return Checked(clauses, self.schema, dict(bindings.variables), columns)
+        return Checked(clauses, self.schema, dict(bindings.variables), Result(columns))
 
     def wrong(self, message: str, span: Span | None, hint: str | None = None) -> None:
         problem = Problem(message, span, hint)
@@ -228,7 +209,7 @@ class _Checker:
                     item.span,
                     "choose another name",
                 )
-            created[item.attribute] = self.aggregation(item.value, inner)
+            _, created[item.attribute] = self.aggregation(item.value, inner)
         fresh = Variable(ONE, created, (Origin(f"AGG {node.variable}", made=True),))
         before = inner.get(node.variable)
         self.refuse_clash(node.variable, before, fresh, node.span)
@@ -293,7 +274,10 @@ class _Checker:
             return UNKNOWN
         return self.schema.time
 
-    def aggregation(self, node: ast.Aggregation, bindings: Bindings, to_the_left: bool = True) -> Type:
+    def aggregation(
+        self, node: ast.Aggregation, bindings: Bindings, to_the_left: bool = True
+    ) -> tuple[Type | None, Type]:
+        """The type of what is aggregated, None if events are counted, and the type of the aggregate."""
         held = self.variable(node.variable, bindings, node.span, to_the_left)
         function = find_aggregate(node.function)
         if function is None:
@@ -305,7 +289,7 @@ class _Checker:
                 node.span,
                 f"aggregate functions: {', '.join(known)}",
             )
-            return UNKNOWN
+            return UNKNOWN, UNKNOWN
         if node.attribute is None:
             if node.function != "count" and node.variable in bindings.variables:
                 self.wrong(
@@ -313,7 +297,7 @@ class _Checker:
                     node.span,
                     f"write {node.function}({node.variable}.attribute)",
                 )
-            return INT
+            return None, INT
         given = self.attribute(held, node.variable, node.attribute, node.span)
         result = function.result(given)
         if result is None:
@@ -321,8 +305,8 @@ class _Checker:
                 f"`{node.function}` takes {function.takes}, but {node.variable}.{node.attribute} is of type {given}",
                 node.span,
             )
-            return UNKNOWN
-        return result
+            return UNKNOWN, UNKNOWN
+        return given, result
 
     # --- conditions -----------------------------------------------------------------------------------------------
 
@@ -373,7 +357,7 @@ class _Checker:
         if within is not None and within.unit != "events":
             self.time(within.span, f"WITHIN {amount(within.amount, within.unit)}")
 
-    def result(self, clauses: ast.Clauses, bindings: Bindings) -> tuple[Column, ...]:
+    def columns(self, clauses: ast.Clauses, bindings: Bindings) -> tuple[Column, ...]:
         columns: list[Column] = []
         for item in clauses.select:
             fresh = self.star(clauses, bindings) if isinstance(item, ast.Star) else [self.item(item, clauses, bindings)]
@@ -390,15 +374,15 @@ class _Checker:
         return tuple(columns)
 
     def star(self, clauses: ast.Clauses, bindings: Bindings) -> Iterable[Column]:
-        timed = self.schema is not None and self.schema.time is not None
+        timed = None if self.schema is None else self.schema.time is not None
         for bound in ("start_time", "end_time") if timed else ("start", "end"):
-            yield self.item(ast.SelectBound(bound), clauses, bindings)
+            yield replace(self.bound(ast.SelectBound(bound)), source=MatchBound(bound.startswith("end"), timed))
         for name in dict.fromkeys(key.name for key in clauses.partition_by):
             yield self.key(name, name)
         for name in bindings.bound():
             struct = self.struct(bindings.get(name))
             listed = None if struct is None else pa.list_(struct)
-            yield Column(name, ast.SelectVariable(name), False, listed)
+            yield Column(name, EventStructs(name, self.fields(bindings.get(name))), False, listed)
 
     def key(self, name: str, shown: str) -> Column:
         kind = None if self.schema is None else self.schema.columns.get(name)
@@ -407,10 +391,8 @@ class _Checker:
     def item(self, item: ast.SelectItem, clauses: ast.Clauses, bindings: Bindings) -> Column:
         kind: pa.DataType | None
         match item:
-            case ast.SelectBound(bound, alias):
-                found = self.time(item.span, f"`{bound}`") if bound.endswith("time") else INT
-                kind = None if self.schema is None else found.arrow
-                return Column(alias or bound, item, True, kind)
+            case ast.SelectBound():
+                return self.bound(item)
             case ast.SelectVariable(variable, alias):
                 if any(variable == key.name for key in clauses.partition_by):
                     if variable in bindings.variables:
@@ -422,25 +404,42 @@ class _Checker:
                     return self.key(variable, alias or variable)
                 held = self.variable(variable, bindings, item.span, to_the_left=False)
                 single = held.bounds == ONE
-                return Column(alias or variable, item, single, _listed(self.struct(held), single))
+                source = EventStructs(variable, self.fields(held))
+                return Column(alias or variable, source, single, _listed(self.struct(held), single))
             case ast.SelectAttribute(variable, attribute, alias):
                 held = self.variable(variable, bindings, item.span, to_the_left=False, with_attribute=True)
                 found = self.attribute(held, variable, attribute, item.span)
                 single = held.bounds == ONE
                 kind = None if self.schema is None else _listed(found.arrow, single)
-                return Column(alias or f"{variable}_{attribute}", item, single, kind)
+                return Column(alias or f"{variable}_{attribute}", AttributeValues(variable, attribute), single, kind)
             case ast.SelectAggregation(aggregation, alias):
-                found = self.aggregation(aggregation, bindings, to_the_left=False)
+                given, found = self.aggregation(aggregation, bindings, to_the_left=False)
                 name = "_".join(filter(None, (aggregation.function, aggregation.variable, aggregation.attribute)))
-                return Column(alias or name, item, True, None if self.schema is None else found.arrow)
+                kind = None if self.schema is None else found.arrow
+                return Column(alias or name, AggregateValue(aggregation, given), True, kind)
         raise AssertionError(f"unknown item {type(item).__name__}")
 
+    def bound(self, item: ast.SelectBound) -> Column:
+        timed = item.bound.endswith("time")
+        found = self.time(item.span, f"`{item.bound}`") if timed else INT
+        source = MatchBound(item.bound.startswith("end"), timed)
+        return Column(item.alias or item.bound, source, True, None if self.schema is None else found.arrow)
+
+    def fields(self, held: Variable) -> tuple[str, ...]:
+        """The fields of an event struct: its time or position, then its attributes.
+
+        The column that gives the time is not repeated after `time`.
+        """
+        if self.schema is None:
+            return ()
+        timed = self.schema.time is not None
+        first, hidden = ("time", self.schema.order_by[0]) if timed else ("position", "position")
+        return (first, *(name for name in held.attributes if name not in (first, hidden)))
+
     def struct(self, held: Variable) -> pa.StructType | None:
-        """The struct of an event: its time or position, then its attributes."""
         if self.schema is None:
             return None
-        fields = struct_fields(self.schema, held)
-        return pa.struct([pa.field(name, self.field_type(held, name)) for name in fields])
+        return pa.struct([pa.field(name, self.field_type(held, name)) for name in self.fields(held)])
 
     def field_type(self, held: Variable, name: str) -> pa.DataType:
         assert self.schema is not None
@@ -457,12 +456,6 @@ def _binds(node: ast.Formula) -> tuple[str, ...]:
         case ast.AnyEvent():
             return ("ANY",)
     return ()
-
-
-def struct_fields(schema: Schema, held: Variable) -> list[str]:
-    """The fields of an event struct. The column that gives the time is not repeated after `time`."""
-    first, hidden = ("time", schema.order_by[0]) if schema.time is not None else ("position", "position")
-    return [first, *(name for name in held.attributes if name not in (first, hidden))]
 
 
 _SYNONYMS = {"average": "avg", "mean": "avg", "total": "sum", "std": "stddev", "var": "variance", "any": "bool_or"}

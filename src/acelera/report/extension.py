@@ -61,7 +61,7 @@ def extended(query: CompiledQuery, by_time: bool = False, placed: bool = False) 
     `placed`: it is known from elsewhere where a match lies, so that no columns are needed for it.
     """
     checked, clauses = query.checked, query.checked.clauses
-    names = _free_names(column.name for column in checked.columns)
+    names = _free_names(column.name for column in checked.result.columns)
     items: list[ast.SelectItem] = list(clauses.select)
 
     def add(item: ast.SelectBound | ast.SelectVariable | ast.SelectAttribute) -> str:
@@ -83,7 +83,7 @@ def extended(query: CompiledQuery, by_time: bool = False, placed: bool = False) 
             wanted["type"] = None  # which made events do not have
         attributes = {each: add(ast.SelectAttribute(name, each, next(names))) for each in wanted}
         variables[name] = Held(at, (held.bounds.low, held.bounds.high) == (1, 1), made, attributes)
-    return Extension(query.with_select(items), len(checked.columns), lies, keys, variables)
+    return Extension(query.with_select(items), len(checked.result.columns), lies, keys, variables)
 
 
 def _free_names(taken: Iterable[str]) -> Iterator[str]:

@@ -125,7 +125,7 @@ class _Stream:
 class _Reading:
     def __init__(self, stream: _Stream, extension: Extension, found: Any, limits: Limits) -> None:
         self.stream, self.extension, self.found, self.limits = stream, extension, found, limits
-        self.names = [column.name for column in extension.query.checked.columns]
+        self.names = [column.name for column in extension.query.checked.result.columns]
         plain = {name: f"m{number}" for number, name in enumerate(self.names)}
         self.start, self.end = (plain[name] for name in extension.bounds)
         self.keys = [plain[name] for name in extension.keys]

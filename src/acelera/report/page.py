@@ -17,8 +17,7 @@ import pyarrow as pa
 from acelera.automata.model import Acea
 from acelera.errors import UsageError
 from acelera.files import beside, is_special, reason
-from acelera.language import ast
-from acelera.language.checker import Column
+from acelera.language.result import Column, EventStructs
 from acelera.report.buckets import NANOSECONDS
 from acelera.report.extension import ALL_MADE, NOTHING_MADE, made_in
 from acelera.report.findings import About, Findings, Match
@@ -122,8 +121,8 @@ def data_of(found: Findings) -> dict[str, Any]:
             "type": type_numbers,
             "columns": [{"name": name, "values": cells(found.rows.column(name))} for name in columns],
         },
-        "columns": [column.name for column in found.checked.columns],
-        "kinds": [_kind(column) for column in found.checked.columns],
+        "columns": [column.name for column in found.checked.result.columns],
+        "kinds": [_kind(column) for column in found.checked.result.columns],
         "matches": [_match(match, variables, number) for match in found.matches],
         "buckets": {
             "start": _number((found.buckets.first - origin) * unit, 1_000_000) if unit else found.buckets.first + 1,
@@ -188,6 +187,6 @@ def _match(match: Match, variables: Sequence[str], number: Mapping[int, int]) ->
 def _kind(column: Column) -> str:
     """How a column of the result is shown: as numbers, as events, or as texts."""
     test, kind = pa.types, column.type
-    if isinstance(column.source, ast.SelectVariable):
+    if isinstance(column.source, EventStructs):
         return "events"
     return "number" if test.is_integer(kind) or test.is_floating(kind) or test.is_decimal(kind) else "text"

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from acelera.language import ast
 from acelera.language.aggregates import canonical
-from acelera.language.checker import BagUnion, Checked, Column, PartitionKey, struct_fields
+from acelera.language.checker import BagUnion, Checked
 from acelera.language.events import ComplexEvent, Event, Value, made_event, within
 from acelera.language.order_errors import no_place, tie
+from acelera.language.result import AggregateValue, AttributeValues, Column, EventStructs, MatchBound, PartitionKey
 from acelera.language.schema import Schema
 from acelera.semantics.aggregation import aggregate
 from acelera.semantics.formulas import Stream, denotation
@@ -48,7 +48,7 @@ def evaluate(checked: Checked, rows: Sequence[Row], ties: str, matches: Matches)
             first, last = partition.events[c.start - 1], partition.events[c.end - 1]
             if clauses.within is None or within(clauses.within, first, last):
                 refuse_failures(c)
-                row = {column.name: present(c, column, checked, partition) for column in checked.columns}
+                row = {column.name: present(c, column, clauses, partition) for column in checked.result.columns}
                 found.append((partition.places[c.end - 1], partition.places[c.start - 1], repr(c), row))
     return [row for *_, row in sorted(found, key=lambda item: item[:3])]
 
@@ -105,28 +105,21 @@ def refuse_failures(c: ComplexEvent) -> None:
             event.value(name)
 
 
-def present(c: ComplexEvent, column: Column, checked: Checked, partition: Partition) -> Value:
+def present(c: ComplexEvent, column: Column, clauses: ast.Clauses, partition: Partition) -> Value:
     """The value of a column of the result for a match."""
     match column.source:
         case PartitionKey(name):
-            return partition.key[[key.name for key in checked.clauses.partition_by].index(name)]
-        case ast.SelectBound(bound, _):
-            position = c.start if bound.startswith("start") else c.end
-            return partition.events[position - 1].time if bound.endswith("time") else position
-        case ast.SelectVariable(variable, _):
-            structs = [struct(event, checked, variable) for event in c(variable)]
+            return partition.key[[key.name for key in clauses.partition_by].index(name)]
+        case MatchBound(end, timed):
+            position = c.end if end else c.start
+            return partition.events[position - 1].time if timed else position
+        case EventStructs(variable, fields):
+            structs = [{name: event.value(name) for name in fields} for event in c(variable)]
             return structs[0] if column.single else structs
-        case ast.SelectAttribute(variable, attribute, _):
+        case AttributeValues(variable, attribute):
             values = [event.value(attribute) for event in c(variable)]
             return values[0] if column.single else values
-        case ast.SelectAggregation(aggregation, _):
+        case AggregateValue(aggregation, _):
             made = Event(c.end, ((column.name, aggregate(aggregation, c(aggregation.variable))),))
             return made.value(column.name)
     raise AssertionError(f"unknown column {column.source}")
-
-
-def struct(event: Event, checked: Checked, variable: str) -> dict[str, Any]:
-    """An event as it is shown."""
-    assert checked.schema is not None
-    fields = struct_fields(checked.schema, checked.variables[variable])
-    return {name: event.value(name) for name in fields}

@@ -56,7 +56,7 @@ def run_batch(frame: Any, query: CompiledQuery, pipeline: Pipeline) -> Any:
     sliced = _Slices.of(frame, query) if pipeline.sliced else None
     slices = [] if sliced is None else [sliced.column(schema).alias("slice")]
     moved = frame.select(*slices, *travelling(columns, query, pipeline))
-    result, names = spark_schema(query.checked.result_schema), names_of(columns, pipeline)
+    result, names = spark_schema(query.checked.result.schema), names_of(columns, pipeline)
     plain = {name: f"c{index}" for index, name in enumerate(columns)}
     order = [plain[name] for name in schema.order_by]
     if pipeline.keys:

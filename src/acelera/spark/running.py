@@ -114,7 +114,7 @@ def _refuse_names(frame: Any, query: CompiledQuery, with_all_columns: bool) -> N
                 f"the query reads the column `{name}`, which Spark does not tell apart from `{alike[0]}`; rename one, "
                 "or set spark.sql.caseSensitive to true"
             )
-    both = _names_alike(column.name for column in query.checked.columns)
+    both = _names_alike(column.name for column in query.checked.result.columns)
     if both is not None:
         raise UsageError(
             f"two columns of the result are called `{both[0]}` and `{both[1]}`, which Spark does not tell apart; "

@@ -27,7 +27,6 @@ from acelera.engine.nodes.kernels import FAR_PAST
 from acelera.engine.session.order import order_columns, sorted_indices
 from acelera.engine.session.session import Session
 from acelera.errors import AceleraWarning, SnapshotError, UsageError
-from acelera.language import ast
 from acelera.language.checker import Checked
 from acelera.language.schema import Schema
 from acelera.spark.batch import Batches, Task, names_of, relevant, travelling
@@ -61,7 +60,7 @@ def run_streaming(frame: Any, query: CompiledQuery, pipeline: Pipeline, late_eve
     """The growing frame of the matches, and of late events in a column of that name if there is one."""
     from pyspark.sql import functions
 
-    columns, found = query.checked.result_schema, _processed(frame, query, pipeline, late_events is not None)
+    columns, found = query.checked.result.schema, _processed(frame, query, pipeline, late_events is not None)
     if late_events is not None:
         if late_events.lower() in (name.lower() for name in columns.names):
             raise UsageError(f"late_events={late_events!r}: the result has a column of that name; choose another")
@@ -76,10 +75,8 @@ def _with_watermark(matches: Any, checked: Checked, delay: int) -> Any:
     """The matches, with the watermark of their events on the column that tells when they end, if there is one."""
     from pyspark.sql import functions
 
-    bounds = [(each.name, each.source) for each in checked.columns if isinstance(each.source, ast.SelectBound)]
-    ends = [name for name, source in bounds if source.bound == "end_time"]
     named = {name: functions.col(quoted(name)) for name in matches.columns}
-    for name in ends[:1]:  # Spark knows of one
+    for name in checked.result.end_times[:1]:  # Spark knows of one
         named[name] = named[name].alias(name, metadata={_DELAY: delay})
     return matches.select(*named.values())
 

@@ -205,10 +205,8 @@ def _columns_asked(query: Query, type_column: str | None) -> list[str]:
         terms += [*(term for _, term in label.assign), *label.predicate]
         terms += [term for _, bag in label.marks for mark in bag for term in mark.terms()]
     names = [part.name for term in terms for part in subterms(term) if isinstance(part, Attr)]
-    variables = query.pattern.check(query.clauses, None).variables  # without a schema, they have what was made
-    for item in query.clauses.select:
-        shown = item.aggregation if isinstance(item, ast.SelectAggregation) else item
-        if isinstance(shown, ast.Aggregation | ast.SelectAttribute) and shown.attribute is not None:
-            names += [shown.attribute] if shown.attribute not in variables[shown.variable].attributes else []
+    checked = query.pattern.check(query.clauses, None)  # without a schema, variables have what was made
+    asked = checked.result.named_attributes
+    names += [name for variable, name in asked if name not in checked.variables[variable].attributes]
     names += [key.name for key in query.clauses.partition_by]
     return [name for name in dict.fromkeys(names) if name not in ("type", "position", "time", type_column)]

@@ -10,15 +10,16 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from acelera.automata.terms import Attr, Sql, Term, subterms
-from acelera.engine.frames import Frame, column_of
+from acelera.automata.terms import Attr, Sql, Term
+from acelera.engine.frames import Frame
 from acelera.engine.machines.choice import machine_of
 from acelera.engine.machines.table_machine import Events, Machine
 from acelera.engine.nodes import kernels
 from acelera.engine.plan import Plan
 from acelera.engine.positions import absolute_positions_matter
 from acelera.engine.predicates.letters import LETTER, Alphabet
-from acelera.engine.results.presenter import Presenter, columns_kept
+from acelera.engine.results.needs import columns_kept, columns_read
+from acelera.engine.results.presenter import Presenter
 from acelera.engine.results.seen import unseen_actions
 from acelera.engine.session.bounds import gathered, told_of_memory
 from acelera.engine.session.description import described
@@ -64,7 +65,7 @@ class Session:
     ) -> None:
         assert checked.schema is not None
         self._fingerprint = fingerprint
-        self.schema, self._stream = checked.result_schema, checked.schema
+        self.schema, self._stream = checked.result.schema, checked.schema
         self.plan = plan
         self.window: Window = window_of(checked.clauses.within, checked.schema)
         self.alphabet = Alphabet(self.plan.tests, checked.schema, given_tests)
@@ -381,25 +382,6 @@ def _one_array(column: pa.ChunkedArray) -> Any:
 
 def _asks_for_type(test: Term) -> bool:
     return isinstance(test, Sql) and all(term == Attr("type") for _, term in test.leaves)
-
-
-def columns_read(checked: Checked, plan: Plan, given_tests: Sequence[int] = ()) -> list[str]:
-    """The columns that a session looks at; those of tests that are made elsewhere need not be there."""
-    schema = checked.schema
-    assert schema is not None
-    terms = [test for number, test in enumerate(plan.tests) if number not in given_tests]
-    for each in (plan, *plan.guards):
-        for edge in each.edges:
-            terms += [term for _, term in edge.assign]
-            terms += edge.conditions
-            terms += [term for _, bag in edge.action.marks for mark in bag for term in mark.terms()]
-    names = {part.name for term in terms for part in subterms(term) if isinstance(part, Attr)}
-    columns = {column_of(name, schema) for name in names}
-    columns |= {*columns_kept(checked, plan), *schema.order_by, *plan.split_by}
-    if plan.by_value:
-        columns.add(schema.type_column)
-    needed = [name for name in schema.columns if name in columns]
-    return needed or list(schema.columns)[:1]  # a batch without columns would have no rows
 
 
 def _is_empty_list(data: object) -> bool:
