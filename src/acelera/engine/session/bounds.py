@@ -28,9 +28,15 @@ REMEDIES = (
 class Counting(Protocol):
     """Who reads events and finds matches; `told_of_many` is whether it was said that there are many."""
 
-    events: int
-    matches: int
     told_of_many: bool
+
+    @property
+    def events(self) -> int:
+        """How many events were read."""
+
+    @property
+    def matches(self) -> int:
+        """How many matches were found."""
 
 
 def limited(pages: Iterator[Page], limit: int | None) -> Iterator[Page]:

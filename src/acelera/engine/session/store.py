@@ -13,6 +13,7 @@ from acelera.engine.frames import Frame
 from acelera.engine.storage import validation as check
 from acelera.engine.storage.columns import ordinary, output_column
 from acelera.engine.storage.growing import wasteful
+from acelera.engine.storage.snapshots import Section
 from acelera.language.schema import Schema
 
 
@@ -49,6 +50,11 @@ class Store:
         self._places.append(places)
         self._ticks.append(ticks)
         self.rows += len(positions)
+
+    def dump(self) -> dict[str, Section]:
+        """The sections of a snapshot."""
+        rows = self.frame()
+        return {"rows": rows.batch, "positions": rows.positions, "places": self.places, "ticks": self.ticks}
 
     def load(self, sections: Mapping[str, Any]) -> None:
         """The rows of a snapshot."""
