@@ -26,8 +26,7 @@ from acelera.language.aggregates import aggregate
 from acelera.language.builder import A, E, V
 from acelera.notebook import show_tables
 from acelera.query import Query, query
-
-__version__ = "0.1.0"
+from acelera.version import __version__ as __version__
 
 __all__ = [
     "A",

@@ -11,20 +11,22 @@ from acelera.automata.analysis import (
 )
 from acelera.automata.labels import Label, label_text
 from acelera.automata.model import Acea
-from acelera.language import ast
+from acelera.language.checker import Checked
 
 MOST_SHOWN = 500
 """So many transitions are written out: a text of thousands of lines is read by nobody."""
 
 
-def explain(text: str, query: ast.Query, variables: dict[str, str], built: Acea, simplified: Acea) -> str:
-    """The text of `Query.explain`."""
+def explain(
+    text: str, checked: Checked, variables: dict[str, str], built: Acea, simplified: Acea, repeats: bool
+) -> str:
+    """The text of `Query.explain`; `repeats` tells whether the query has a `+`."""
     sections = [
         ("query", text.splitlines()),
         ("variables", [f"{name}: {held}" for name, held in variables.items()]),
         ("automaton", _sizes(built, simplified)),
         ("transitions", _transitions(simplified)),
-        ("how it runs", _running(simplified, query)),
+        ("how it runs", _running(simplified, checked, repeats)),
     ]
     return "\n\n".join("\n".join([title, *(f"  {line}" for line in lines)]) for title, lines in sections if lines)
 
@@ -47,47 +49,38 @@ def _transitions(automaton: Acea) -> list[str]:
     return lines
 
 
-def _running(automaton: Acea, query: ast.Query) -> list[str]:
+def _running(automaton: Acea, checked: Checked, repeats: bool) -> list[str]:
     if not automaton.transitions:
         return ["nothing can match: its parts exclude each other"]
-    lines = [f"state: {state_growth(automaton, query.within is not None)}"]
+    within = checked.clauses.within
+    lines = [f"state: {state_growth(automaton, within is not None)}"]
     if is_unambiguous(automaton):
         lines.append("every match has one run: nothing is found twice")
     else:
         lines.append("a match may have several runs: what is found twice is removed")
-    lines.append(_what_matters(automaton, query))
-    if any(isinstance(node, ast.Iteration) for node in ast.walk(query.formula)):
-        where = "in a window" if query.within is not None else "in the stream; a window would bound it"
+    lines.append(_what_matters(automaton, checked))
+    if repeats:
+        where = "in a window" if within is not None else "in the stream; a window would bound it"
         lines.append(f"matches: + takes every choice of events that fit, so each can double their number {where}")
     if automaton.registers:
         lines.append(f"registers: {', '.join(automaton.registers)}")
     return lines
 
 
-def _what_matters(automaton: Acea, query: ast.Query) -> str:
+def _what_matters(automaton: Acea, checked: Checked) -> str:
     """Which events must be read, and why."""
     if uses_contiguity(automaton):
         return "every event counts, since what stands next to what matters"
     if uses_positions(automaton):
         return "every event counts, since the number of a position matters"
-    if query.within is not None and query.within.unit == "events":
+    within, positions = checked.clauses.within, checked.result.shows_positions
+    if within is not None and within.unit == "events":
         return "every event counts, since WITHIN … EVENTS counts positions"
     wanted = " or ".join(dict.fromkeys(label_text(Label((), tests)) for tests in reactions(automaton)))
     if () in reactions(automaton):
         return "every event counts, since some part takes any event"
-    if any(_shows_positions(item) for item in query.select):
+    if positions:
         return f"events that matter: {wanted}; the others only count for the positions that are shown"
-    if any(isinstance(item, ast.Star | ast.SelectVariable) for item in query.select):
+    if positions is None:
         return f"events that matter: {wanted}; if the stream has time, all others may be dropped"
     return f"events that matter: {wanted}; all others may be dropped"
-
-
-def _shows_positions(item: ast.SelectItem) -> bool:
-    match item:
-        case ast.SelectBound(bound, _):
-            return bound in ("start", "end")
-        case ast.SelectAttribute(_, attribute, _):
-            return attribute == "position"
-        case ast.SelectAggregation(aggregation, _):
-            return aggregation.attribute == "position"
-    return False

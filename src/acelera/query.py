@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
-from copy import copy
 from dataclasses import replace
 from functools import cached_property
 from os import PathLike
@@ -15,28 +13,33 @@ import numpy as np
 import pyarrow as pa
 
 from acelera import semantics
-from acelera.automata.compilation import compile_formula
-from acelera.automata.held_types import variables_of
 from acelera.automata.interpreter import accepted
 from acelera.automata.model import Acea
-from acelera.automata.simplify import simplify
 from acelera.engine.session.bounds import check_limit, gathered, limited, told_of_memory, warn_of_more, watched
-from acelera.errors import AceleraWarning, AggregateError, UsageError, nearest
+from acelera.engine.session.description import stream_of
+from acelera.engine.session.order import order_columns, sorted_indices
+from acelera.engine.session.pages import in_order
+from acelera.engine.storage.snapshots import fingerprint_of, unpack
+from acelera.engine.storage.validation import fitting
+from acelera.errors import AggregateError, UsageError
 from acelera.explanation import explain
 from acelera.language import ast
 from acelera.language.aggregates import find_aggregate
-from acelera.language.builder import E, FormulaBuilder
-from acelera.language.checker import BagUnion, Checked, check, check_variables
+from acelera.language.builder import FormulaBuilder
+from acelera.language.builder import clauses as clauses_of
+from acelera.language.checker import BagUnion
 from acelera.language.parser import parse_query
 from acelera.language.printer import print_query
 from acelera.language.schema import Schema, schema_of
+from acelera.patterns import AutomatonPattern, FormulaPattern, Pattern
 from acelera.spark.schemas import is_spark
-from acelera.tables import described_by, in_batches, refuse_bad_text, to_arrow, to_rows, to_table
+from acelera.spelling import warn_of_misspelt_types
+from acelera.tables import described_by, in_batches, to_arrow, to_rows, to_table
 
-if TYPE_CHECKING:
-    from acelera.engine.plan import Plan
+if TYPE_CHECKING:  # and in functions, where they are needed: the engine takes a while to be imported
+    from acelera.engine.compiled_query import CompiledQuery
     from acelera.engine.session.session import Session
-    from acelera.report import Findings, Limits
+    from acelera.report import About, Findings, Limits
 
 METHODS = ("engine", "automaton", "semantics")
 TIES = ("error", "keep")
@@ -62,28 +65,24 @@ class Query:
         For each variable of the formula, in order of first appearance, how many events it holds.
     """
 
-    _is_formula = True
+    def __init__(self, pattern: Pattern, clauses: ast.Clauses) -> None:
+        self.pattern, self.clauses = pattern, clauses
+        self.ast = pattern.tree(clauses)
+        self._checked = pattern.check(clauses, None)
 
-    def __init__(self, tree: ast.Query, text: str, bag_union: BagUnion) -> None:
-        self.ast = tree
-        self.bag_union: BagUnion = bag_union
-        self._text = text
-        self._compiled: tuple[Schema, Acea] | None = None
-        self._planned: tuple[Schema, Plan] | None = None
-        self._checked = check(tree, None, bag_union, text)
+    @property
+    def bag_union(self) -> BagUnion:
+        """How `AS` and `ALL` count an event that several variables hold."""
+        return self.pattern.bag_union
 
-    @cached_property
+    @property
     def automaton(self) -> Acea:
         """The automaton that the query compiles to, simplified; `q.automaton.draw()` is a picture of it.
 
         It is compiled without a schema. `run` compiles it again only where the columns of its table matter: where
         PROJECT keeps some attributes of events.
         """
-        return simplify(self._built)
-
-    @cached_property
-    def _built(self) -> Acea:
-        return compile_formula(self.ast.formula, None, self.bag_union, self._text)
+        return self.pattern.automaton
 
     def explain(
         self,
@@ -125,7 +124,9 @@ class Query:
         >>> print(ac.query("MATCH A ; B").explain({"type": str}).splitlines()[-1])
           by tables: constant work for each event, whatever the window
         """
-        text = explain(str(self), self.ast, self.variables, self._built, self.automaton)
+        text = explain(
+            str(self), self._checked, self.variables, self.pattern.built, self.automaton, self.pattern.repeats
+        )
         if schema is None:
             return text
         frames = schema
@@ -133,23 +134,14 @@ class Query:
             from acelera.spark.running import described
 
             frame, schema = described(frames, lambda known: self._schema(known, order_by, type_column, event_type))
-        checked = self._check(self._schema(schema, order_by, type_column, event_type))
-        text = "\n  ".join([f"{text}\n\nengine", *self._how_it_runs(checked)])
+        compiled = self._compiled(self._schema(schema, order_by, type_column, event_type))
+        text = "\n  ".join([f"{text}\n\nengine", *compiled.how_it_runs()])
         if not is_spark(frames):
             return text
-        from acelera.engine.session.session import columns_read
         from acelera.spark.pipeline import pipeline_of
 
-        plan = self._plan(checked)
-        pipeline = pipeline_of(checked, self._automaton(checked), plan)
-        columns = columns_read(checked, plan, pipeline.in_jvm)
-        return "\n  ".join([f"{text}\n\nspark", *pipeline.lines(plan, columns, frame.isStreaming)])
-
-    def _how_it_runs(self, checked: Checked) -> list[str]:
-        from acelera.engine.machines.choice import how_it_runs
-
-        assert checked.schema is not None
-        return how_it_runs(self._plan(checked), checked.schema)
+        lines = pipeline_of(compiled).lines(compiled, frame.isStreaming)
+        return "\n  ".join([f"{text}\n\nspark", *lines])
 
     @property
     def variables(self) -> dict[str, str]:
@@ -176,9 +168,10 @@ class Query:
         a_price: double
         hi: double
         """
-        checked = self._check(self._schema(schema, order_by, type_column, event_type))
-        self._automaton(checked)  # which may be too large
-        return checked.result_schema
+        stream = self._schema(schema, order_by, type_column, event_type)
+        checked = self.pattern.check(self.clauses, stream)
+        self.pattern.automaton_over(stream)  # which may be too large
+        return checked.result.schema
 
     def run(
         self,
@@ -237,15 +230,15 @@ class Query:
         if late_events is not None:
             raise UsageError("late_events=… is for streaming DataFrames: in a table no event comes late; leave it out")
         arrow = to_arrow(table)
-        checked = self._check(self._schema(arrow.schema, order_by, type_column, event_type))
-        assert checked.schema is not None
+        schema = self._schema(arrow.schema, order_by, type_column, event_type)
         if method == "engine":
-            return self._run_engine(arrow, checked, ties, limit)
-        warn_of_misspelt_types(self.ast.formula, arrow, checked.schema)
+            return self._run_engine(arrow, self._compiled(schema), ties, limit)
+        checked = self.pattern.check(self.clauses, schema)
+        warn_of_misspelt_types(self.pattern.event_types, arrow, schema)
         try:
-            rows = semantics.evaluate(checked, to_rows(arrow, checked.schema), ties, self._matches(checked, method))
+            rows = semantics.evaluate(checked, to_rows(arrow, schema), ties, self._matches(schema, method))
         except (TypeError, ValueError, ArithmeticError) as error:
-            if not _uses_own_aggregates(self.ast):
+            if not self._uses_own_aggregates():
                 raise
             raise AggregateError(
                 f"an aggregate function of your own gave a value of another type than that of its values: {error}. "
@@ -253,7 +246,7 @@ class Query:
             ) from error
         if limit is not None and len(rows) > limit:
             warn_of_more(limit, stacklevel=3)
-        return to_table(rows[:limit], checked.result_schema)
+        return to_table(rows[:limit], checked.result.schema)
 
     def report(
         self,
@@ -285,7 +278,7 @@ class Query:
 
         refuse_place(Path(path))
         options = {"order_by": order_by, "type_column": type_column, "event_type": event_type}
-        return write(self, self.findings(table, options, Limits(matches, events), ties), Path(path))
+        return write(self.findings(table, options, Limits(matches, events), ties), Path(path))
 
     def findings(self, table: object, options: Mapping[str, Any], limits: Limits, ties: str = "error") -> Findings:
         """What `report` shows, before it is a page; the options are those of `run`."""
@@ -299,19 +292,22 @@ class Query:
         else:
             table = arrow = to_arrow(table)
             schema = self._schema(arrow.schema, **options)
-            warn_of_misspelt_types(self.ast.formula, arrow, schema)
-        return find(self, table, self._check(schema), options, ties, limits)
+            warn_of_misspelt_types(self.pattern.event_types, arrow, schema)
+        return find(self._about(), self._compiled(schema), table, ties, limits)
+
+    def _about(self) -> About:
+        from acelera.report import About
+
+        return About(self.text, self.automaton, self.pattern.implied)
 
     @property
     def text(self) -> str:
-        """The query as it was written."""
-        return self._text
+        """The query as it was written; an automaton in words."""
+        return self.pattern.source or str(self)
 
     def with_select(self, items: Sequence[ast.SelectItem]) -> Query:
         """The same query with other columns."""
-        other = copy(self)
-        other.ast = replace(self.ast, select=tuple(items))
-        return other
+        return Query(self.pattern, replace(self.clauses, select=tuple(items)))
 
     def open(
         self,
@@ -332,8 +328,7 @@ class Query:
         [{'A_v': [1, 2]}]
         """
         _one_of("ties", ties, TIES)
-        checked = self._check(self._schema(schema, order_by, type_column, event_type))
-        return self._session(checked, ties)
+        return self._compiled(self._schema(schema, order_by, type_column, event_type)).open(ties)
 
     def stream(
         self,
@@ -365,7 +360,7 @@ class Query:
         pages = watched(session, (page for table in tables for page in session.pages(table)))
         return pa.RecordBatchReader.from_batches(session.schema, (page.rows for page in limited(pages, limit)))
 
-    def resume(self, snapshot: bytes, given_tests: Sequence[int] | None = None) -> Session:
+    def resume(self, snapshot: bytes) -> Session:
         """Go on with a stream from the snapshot of a session of the same query.
 
         >>> import acelera as ac
@@ -377,70 +372,33 @@ class Query:
         >>> later.push([{"type": "B", "v": 2}]).to_pylist()
         [{'A_v': 1, 'B_v': 2}]
         """
-        from acelera.engine.session.session import stream_of
-        from acelera.engine.storage.snapshots import unpack
-        from acelera.engine.storage.validation import fitting
-
         sections = unpack(snapshot, self._fingerprint)
         with fitting():
             schema, ties = stream_of(sections)
-            session = self._session(self._check(schema), ties, given_tests or (), numbered=given_tests is None)
-            session.restore(sections)
-        return session
+            return self._compiled(schema).restored(sections, ties)
 
-    def session(self, schema: Schema, ties: str, given_tests: Sequence[int] = ()) -> Session:
-        """A session that is one of many: rows have no numbers, and some tests of events have been made elsewhere."""
-        return self._session(self._check(schema), ties, given_tests, numbered=False)
+    def _compiled(self, schema: Schema) -> CompiledQuery:
+        """The query over a stream of this schema: what is run, here and elsewhere."""
+        from acelera.engine.compiled_query import compiled_query
 
-    def _session(self, checked: Checked, ties: str, given_tests: Sequence[int] = (), numbered: bool = True) -> Session:
-        from acelera.engine.session.session import Session
-
-        return Session(checked, self._plan(checked), ties, self._fingerprint, given_tests, numbered)
+        checked = self.pattern.check(self.clauses, schema)
+        return compiled_query(checked, self.pattern.plan(schema), self._fingerprint)
 
     @cached_property
     def _fingerprint(self) -> str:
-        from acelera.engine.session.session import fingerprint_of
+        return fingerprint_of(f"{self.pattern.identity} {self}")
 
-        return fingerprint_of(f"{self.bag_union} {self}")
-
-    def _automaton(self, checked: Checked) -> Acea:
-        """The automaton for a stream; the last one is kept, since a query often runs again."""
-        assert checked.schema is not None
-        if not any(isinstance(node, ast.Project) for node in ast.walk(self.ast.formula)):
-            return self.automaton
-        if self._compiled is None or self._compiled[0] != checked.schema:
-            built = compile_formula(self.ast.formula, checked.schema, self.bag_union, self._text)
-            self._compiled = (checked.schema, simplify(built))
-        return self._compiled[1]
-
-    def _plan(self, checked: Checked) -> Plan:
-        """How the automaton runs over a stream; the last plan is kept, since a query often runs again."""
-        from acelera.engine.plan import plan_of
-
-        assert checked.schema is not None
-        if self._planned is None or self._planned[0] != checked.schema:
-            automaton = self._automaton(checked)
-            if not automaton.transitions:
-                warnings.warn("nothing can match: parts of the query exclude each other", AceleraWarning, stacklevel=4)
-            plan = plan_of(automaton, checked.schema, self._is_formula)
-            self._planned = (checked.schema, plan)
-        return self._planned[1]
-
-    def _run_engine(self, table: pa.Table, checked: Checked, ties: str, limit: int | None) -> pa.Table:
-        from acelera.engine.session.order import order_columns, sorted_indices
-        from acelera.engine.session.session import in_order
-
-        session, numbers = self._session(checked, ties), np.arange(1, table.num_rows + 1)
-        assert checked.schema is not None
+    def _run_engine(self, table: pa.Table, compiled: CompiledQuery, ties: str, limit: int | None) -> pa.Table:
+        session, numbers = compiled.open(ties), np.arange(1, table.num_rows + 1)
         whole, table = table, session.conform(table)
-        if checked.schema.order_by:
-            indices = sorted_indices(order_columns(table, checked.schema, numbers))
+        if compiled.schema.order_by:
+            indices = sorted_indices(order_columns(table, compiled.schema, numbers))
             if indices is not None:
                 table, numbers = table.take(pa.array(indices)), numbers[indices]
         with told_of_memory(session):
             result = in_order(gathered(session, session.pages(table, numbers), limit), session.schema)
         if session.types_not_seen():
-            warn_of_misspelt_types(self.ast.formula, whole, checked.schema, not result.num_rows)
+            warn_of_misspelt_types(self.pattern.event_types, whole, compiled.schema, not result.num_rows)
         return result
 
     def _run_spark(
@@ -462,22 +420,21 @@ class Query:
                 "ties='keep' is for tables in this process: rows of a Spark DataFrame have no order of arrival"
             )
         frame, schema = described(frames, lambda known: self._schema(known, order_by, type_column, event_type))
-        checked = self._check(schema)
-        return run(self._sendable(), frame, checked, self._automaton(checked), self._plan(checked), late_events)
+        return run(self._compiled(schema), frame, late_events)
 
-    def _sendable(self) -> tuple[Any, dict[str, Any]]:
-        """What the query can be made of elsewhere: the arguments of `query`."""
-        return str(self), {"bag_union": self.bag_union}
-
-    def _check(self, schema: Schema) -> Checked:
-        return check(self.ast, schema, self.bag_union, self._text)
-
-    def _matches(self, checked: Checked, method: str) -> semantics.Matches:
+    def _matches(self, schema: Schema, method: str) -> semantics.Matches:
         """How the matches in the events of one partition are found."""
         if method == "semantics":
-            return semantics.meaning(checked)
-        automaton = self._automaton(checked)
-        return lambda events: accepted(automaton, events, self.ast.within)
+            if self.pattern.formula is None:
+                raise UsageError("an automaton has no formula whose meaning could be followed; use method='automaton'")
+            return semantics.meaning(self.pattern.formula, schema, self.bag_union)
+        automaton = self.pattern.automaton_over(schema)
+        return lambda events: accepted(automaton, events, self.clauses.within)
+
+    def _uses_own_aggregates(self) -> bool:
+        shown = {each.aggregation.function for each in self._checked.result.aggregates}
+        functions = map(find_aggregate, self.pattern.functions | shown)
+        return any(function is not None and function.user_defined for function in functions)
 
     def _schema(
         self,
@@ -488,7 +445,7 @@ class Query:
     ) -> Schema:
         """The schema of the stream; FROM names the type of a table that has no type column."""
         described = described_by(described)
-        schema = schema_of(described, type_column=type_column, event_type=event_type, stream=self.ast.stream)
+        schema = schema_of(described, type_column=type_column, event_type=event_type, stream=self.clauses.stream)
         listed = [order_by] if isinstance(order_by, str) else order_by
         if listed is not None and not (
             isinstance(listed, list | tuple) and all(isinstance(name, str) for name in listed)
@@ -497,77 +454,21 @@ class Query:
         return schema.ordered_by(order_by if isinstance(order_by, str) else tuple(order_by or ()))
 
     def __str__(self) -> str:
-        return print_query(self.ast)
+        return self.pattern.text(self.clauses)
 
     def _repr_html_(self) -> str:
         from acelera.report import in_notebook
 
-        return in_notebook(self)
+        return in_notebook(self._about())
 
     def __repr__(self) -> str:
         return f"<acelera.Query {' '.join(str(self).split())}>"
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Query) and (self.ast, self.bag_union) == (other.ast, other.bag_union)
+        return isinstance(other, Query) and (self.pattern, self.clauses) == (other.pattern, other.clauses)
 
     def __hash__(self) -> int:
-        return hash((self.ast, self.bag_union))
-
-
-class AutomatonQuery(Query):
-    """A query that is an automaton written by hand, made by `acelera.query(automaton)`.
-
-    Its `ast` holds only the clauses around the automaton.
-    """
-
-    _is_formula = False
-
-    def __init__(self, automaton: Acea, partition_by: Sequence[str], within: str | None) -> None:
-        carrier = E.any().query(partition_by=partition_by, within=within)  # the clauses around the automaton
-        super().__init__(carrier, print_query(carrier), "once")
-        self._built = automaton
-
-    @property
-    def variables(self) -> dict[str, str]:
-        """The variables that the automaton marks."""
-        return dict.fromkeys(self._built.variables, "any number")
-
-    @property
-    def text(self) -> str:
-        """The automaton in words, and the clauses around it."""
-        return str(self)
-
-    def _check(self, schema: Schema) -> Checked:
-        return check_variables(self.ast, schema, variables_of(self._built, schema))
-
-    def _automaton(self, checked: Checked) -> Acea:
-        return self.automaton
-
-    @cached_property
-    def _fingerprint(self) -> str:
-        from acelera.engine.session.session import fingerprint_of
-
-        return fingerprint_of(f"{self._built!r} {self}")
-
-    def _sendable(self) -> tuple[Any, dict[str, Any]]:
-        within = None if self.ast.within is None else f"{self.ast.within.amount} {self.ast.within.unit}"
-        options = {"partition_by": [key.name for key in self.ast.partition_by], "within": within}
-        return self._built, options if self.ast.select == (ast.Star(),) else {**options, "select": self.ast.select}
-
-    def _matches(self, checked: Checked, method: str) -> semantics.Matches:
-        if method == "semantics":
-            raise UsageError("an automaton has no formula whose meaning could be followed; use method='automaton'")
-        return lambda events: accepted(self.automaton, events, self.ast.within)
-
-    def __str__(self) -> str:
-        clauses = print_query(self.ast).removeprefix("MATCH ANY")
-        return f"an automaton of {self._built.size()}{clauses}"
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, AutomatonQuery) and (self._built, self.ast) == (other._built, other.ast)
-
-    def __hash__(self) -> int:
-        return hash((self._built, self.ast))
+        return hash((self.pattern, self.clauses))
 
 
 def query(
@@ -605,48 +506,23 @@ def query(
             raise UsageError(f"within={within!r} is not a window such as '5 minutes'")
         if bag_union != "once":
             raise UsageError("bag_union is for formulas; an automaton says itself what it marks")
-        return AutomatonQuery(source, partition_by, within)
+        return Query(AutomatonPattern(source), clauses_of(partition_by=partition_by, within=within))
     if partition_by or within is not None:
         raise UsageError("partition_by and within are said in the query itself: PARTITION BY user WITHIN 5 MINUTES")
     if isinstance(source, str):
-        return Query(parse_query(source), source, bag_union)
+        return _of_text(source, bag_union)
     if isinstance(source, FormulaBuilder):
         source = source.query()
     elif not isinstance(source, ast.Query):
         raise UsageError(
             f"a query is made of a text, of a formula built with E(…) or of an Acea, not of {type(source).__name__}"
         )
-    text = print_query(source)  # so that mistakes in built queries have a place, too
-    return Query(parse_query(text), text, bag_union)
+    return _of_text(print_query(source), bag_union)  # so that mistakes in built queries have a place, too
 
 
-def _uses_own_aggregates(tree: ast.Query) -> bool:
-    created = [item.value for node in ast.walk(tree.formula) if isinstance(node, ast.Agg) for item in node.created]
-    shown = [item.aggregation for item in tree.select if isinstance(item, ast.SelectAggregation)]
-    functions = [find_aggregate(each.function) for each in (*created, *shown)]
-    return any(function is not None and function.user_defined for function in functions)
-
-
-def warn_of_misspelt_types(formula: ast.Formula, table: pa.Table, schema: Schema, nothing_found: bool = False) -> None:
-    """A type that no row has, but that is near to one that rows have, is most likely a slip.
-
-    If nothing was found, a type that no row has is told in any case.
-    """
-    from acelera.engine.session.store import decoded
-
-    if schema.type_column is None:
-        return
-    refuse_bad_text(table.select([schema.type_column]), np.arange(1, table.num_rows + 1))
-    present = {value for value in decoded(table.column(schema.type_column)).unique().to_pylist() if value is not None}
-    asked = {node.name for node in ast.walk(formula) if isinstance(node, ast.EventType | ast.Next)}
-    others = sorted(present - asked)
-    for name in sorted(asked - present):
-        near = nearest(name, others)
-        if near is not None:
-            warnings.warn(f"no row is of type `{name}`; did you mean `{near}`?", AceleraWarning, stacklevel=3)
-        elif nothing_found and present:
-            shown = ", ".join(f"`{each}`" for each in sorted(present)[:8]) + (", …" if len(present) > 8 else "")
-            warnings.warn(f"no row is of type `{name}`; there are {shown}", AceleraWarning, stacklevel=3)
+def _of_text(text: str, bag_union: BagUnion) -> Query:
+    tree = parse_query(text)
+    return Query(FormulaPattern(tree.formula, text, bag_union), tree.clauses)
 
 
 def _one_of(option: str, value: object, allowed: Sequence[str]) -> None:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import acelera as ac
-from acelera.engine.nodes.arena import LISTED_MATCHES
+from acelera.engine.nodes.matches import LISTED_MATCHES
 from acelera.engine.session import bounds
 
 FORTY = [{"type": "A", "v": number} for number in range(40)]

@@ -70,12 +70,12 @@ def sizes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 def held(session: Session) -> list[int]:
     """The nodes that the only key holds."""
-    return [each.node for each in session.machine.waiting(0)]
+    return [each.node for each in session.matcher.machine.waiting(0)]
 
 
 def assert_in_order(session: Session) -> None:
     """What `nodes` promises of all unions that are there."""
-    arena = session.machine.arena
+    arena = session.matcher.machine.arena
     mark, left, right, newest, _ = (each[: arena.size].tolist() for each in arena.arrays)
     steps: list[int] = []
     for node in range(arena.size):
@@ -103,7 +103,7 @@ def test_nothing_that_has_left_the_window_is_walked_through(
         if at % 3 == 2:
             session.compact()
             assert_in_order(session)
-    assert session.machine.arena.steps <= (STEPS_LEFT + 1) * sum(sizes)
+    assert session.matcher.machine.arena.steps <= (STEPS_LEFT + 1) * sum(sizes)
 
 
 def test_matches_of_lists_that_are_joined_are_right() -> None:
@@ -143,7 +143,7 @@ def test_what_is_not_shown_is_not_walked_through(text: str, at_most: int, sizes:
     session = query.open(table.schema)
     found = session.push(table)
     assert sum(sizes) <= at_most * found.num_rows
-    assert session.machine.arena.steps <= (STEPS_LEFT + 1) * sum(sizes)
+    assert session.matcher.machine.arena.steps <= (STEPS_LEFT + 1) * sum(sizes)
     few = table.slice(0, 12)
     assert query.run(few).to_pylist() == query.run(few, method="automaton").to_pylist()
 

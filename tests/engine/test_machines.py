@@ -98,7 +98,7 @@ def test_what_is_remembered_is_right(formula: str, within: str) -> None:
     ],
 )
 def test_the_quickest_machine_is_taken(formula: str, machine: type) -> None:
-    assert type(ac.query(f"MATCH {formula}").open(stream().schema).machine) is machine
+    assert type(ac.query(f"MATCH {formula}").open(stream().schema).matcher.machine) is machine
 
 
 def test_own_aggregates_run_whether_shown_or_filtered() -> None:

@@ -42,9 +42,15 @@ def ever_new(batch: int, size: int = 40) -> pa.Table:
 
 def sizes(running: Any) -> list[int]:
     """How much a session holds of each kind of thing."""
-    machine = running.machine
+    machine = running.matcher.machine
     strings = [len(machine.strings.texts())] if hasattr(machine, "strings") else []
-    return [len(running.keys), len(running.partitions), len(running.counts), running.store.rows, *strings]
+    return [
+        len(running.incoming.partitions.keys),
+        len(running.incoming.partitions.partitions),
+        len(running.incoming.partitions.counts),
+        running.matcher.store.rows,
+        *strings,
+    ]
 
 
 @pytest.mark.parametrize("text", COMING_AND_GOING)
@@ -89,7 +95,7 @@ def test_state_is_the_sum_over_keys(window: str) -> None:
 
     running = query.open(SCHEMA, order_by="ts")
     running.push(events(ids, datetime.timedelta()))
-    slots = running.machine.slots
+    slots = running.matcher.machine.slots
     assert int(slots.count.max()) == wide
     assert len(slots.state) <= 8 * len(ids)
     assert len(running.snapshot()) <= 300 * len(ids)
@@ -104,7 +110,7 @@ def test_dictionaries_of_values_that_do_not_occur_are_no_keys() -> None:
     table = pa.table({"type": ["A", "A", "B"], "k": dictionary})
     running = ac.query("SELECT start, end MATCH A ; B PARTITION BY k").open(table.schema)
     assert running.push(table).to_pylist() == [{"start": 1, "end": 2}]
-    assert running.keys.values() == [("z",), (None,)]
+    assert running.incoming.partitions.keys.values() == [("z",), (None,)]
 
 
 @pytest.mark.parametrize(
@@ -132,8 +138,8 @@ def test_keys_of_all_kinds_come_back_as_they_were(kind: str) -> None:
     running = query.open(table.schema)
     running.push(table.slice(0, 6))
     later = query.resume(running.snapshot())
-    assert later.keys.values() == running.keys.values()
-    assert len(later.keys) == 6
+    assert later.incoming.partitions.keys.values() == running.incoming.partitions.keys.values()
+    assert len(later.incoming.partitions.keys) == 6
     assert later.push(table.slice(6)).to_pylist() == [{"start": 1, "end": 2, "l": 1}]
 
 
@@ -141,7 +147,7 @@ def test_zero_and_nan_are_one_key_each() -> None:
     values = pa.array([0.0, -0.0, float("nan"), -float("nan"), None, None])
     running = ac.query("SELECT start, end MATCH A ; A PARTITION BY k").open({"type": str, "k": float})
     assert running.push(pa.table({"type": ["A"] * 6, "k": values})).num_rows == 3
-    assert len(running.keys) == 3
+    assert len(running.incoming.partitions.keys) == 3
 
 
 def test_batches_are_cut_where_they_are_long(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -151,4 +157,4 @@ def test_batches_are_cut_where_they_are_long(monkeypatch: pytest.MonkeyPatch) ->
     query = ac.query("SELECT a.v MATCH A AS a ; B PARTITION BY sid WITHIN 3 SECONDS")
     running = query.open(SCHEMA, order_by="ts")
     running.push(ever_new(0, size=2_000))
-    assert len(running.keys) <= 150
+    assert len(running.incoming.partitions.keys) <= 150

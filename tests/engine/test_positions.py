@@ -33,16 +33,15 @@ SCHEMA = {"type": str, "v": int, "k": int, "s": str, "ts": datetime.datetime}
 )
 def test_what_is_asked_of_positions(text: str, absolute: bool, distances: bool) -> None:
     query = ac.query(text)
-    checked = query._check(query._schema(SCHEMA, "ts", "type", None))
-    plan = query._plan(checked)
-    assert absolute_positions_matter(checked, plan) is absolute
-    assert distances_matter(checked, plan) is distances
+    compiled = query._compiled(query._schema(SCHEMA, "ts", "type", None))
+    assert absolute_positions_matter(compiled.checked, compiled.plan) is absolute
+    assert distances_matter(compiled.checked, compiled.plan) is distances
 
 
 def test_events_without_a_time_show_their_position() -> None:
     query = ac.query("SELECT A MATCH A ; B")
-    checked = query._check(query._schema({"type": str, "v": int}, None, "type", None))
-    assert absolute_positions_matter(checked, query._plan(checked))
+    compiled = query._compiled(query._schema({"type": str, "v": int}, None, "type", None))
+    assert absolute_positions_matter(compiled.checked, compiled.plan)
 
 
 # --- keys that are forgotten --------------------------------------------------------------------------------------

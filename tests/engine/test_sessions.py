@@ -103,8 +103,8 @@ def test_memory_is_reclaimed_without_losing_matches(text: str, monkeypatch: pyte
     for begin in range(0, table.num_rows, 50):
         found.append(session.push(table.slice(begin, 50)))
         session.compact()
-        assert session.store.rows < 400
-        assert session.machine.arena.size < 20_000
+        assert session.matcher.store.rows < 400
+        assert session.matcher.machine.arena.size < 20_000
     together = pa.concat_tables(found)
     assert shown(together) == shown(expected)
     places = [name for name in ("end_time", "start_time") if name in together.column_names]
@@ -157,7 +157,7 @@ def test_idle_keys_are_forgotten_without_losing_matches(text: str) -> None:
         session.compact()
         if begin % 100 == 0:
             session = query.resume(session.snapshot())
-        assert len(session.keys) <= 5
+        assert len(session.incoming.partitions.keys) <= 5
     assert shown(pa.concat_tables(found)) == shown(expected)
 
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import acelera as ac
-from acelera.engine.session.session import Page, in_order
+from acelera.engine.session.pages import Page, in_order
 from acelera.language.expressions import FUNCTIONS
 from report.reading import data
 

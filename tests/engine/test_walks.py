@@ -60,7 +60,7 @@ def outcome(query: ac.Query, table: pa.Table, method: str = "engine") -> Any:
 @pytest.mark.parametrize("text", [*ALONG, *ONE_BY_ONE])
 def test_aggregates_are_those_of_the_automaton(text: str) -> None:
     query = ac.query(text + " WITHIN 11 EVENTS")
-    assert query.open(stream(0).schema, order_by="ts")._presenter.as_tree == (text in ALONG)
+    assert query.open(stream(0).schema, order_by="ts").outgoing.presenter.as_tree == (text in ALONG)
     for seed in range(3):
         table = stream(seed)
         expected = outcome(query, table, "automaton")

@@ -59,7 +59,7 @@ def test_bounds_hold_in_every_match(bag_union: Any, formula: ast.Formula, table:
         checked = check(ast.Query(formula), SCHEMA, bag_union)
     except ac.QueryCheckError:
         return
-    for partition in partitions(to_rows(table, SCHEMA), SCHEMA, checked.query, "error"):
+    for partition in partitions(to_rows(table, SCHEMA), SCHEMA, checked.clauses, "error"):
         for c in denotation(formula, Stream(partition.events, "type", bag_union == "once")):
             for name in {*c.variables, *checked.variables}:
                 bounds = checked.variables[name].bounds

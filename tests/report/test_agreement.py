@@ -11,7 +11,7 @@ from hypothesis import given
 
 import acelera as ac
 from acelera.language import ast
-from acelera.report import Limits, find
+from acelera.report import Limits
 from acelera.report.page import data_of
 from strategies import checked_query, keyed_cases
 
@@ -20,17 +20,10 @@ def shown(query: ac.Query, table: pa.Table) -> Counter[str] | str:
     """For each match where it lies, and for each variable the places of its events."""
     options = {"order_by": None, "type_column": "type", "event_type": None}
     try:
-        found = find(
-            query,
-            table,
-            query._check(query._schema(table.schema, None, "type", None)),
-            options,
-            "error",
-            Limits(10**6, 10**6),
-        )
+        found = query.findings(table, options, Limits(10**6, 10**6))
     except ac.AggregateError as error:
         return str(error)
-    page, matches = data_of(query, found), Counter[str]()
+    page, matches = data_of(found), Counter[str]()
     place = page["events"]["place"]
     for match in page["matches"]:
         held: dict[str, list[int]] = {variable["name"]: [] for variable in page["variables"]}

@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 
 import acelera as ac
 from acelera.engine.positions import distances_matter
-from acelera.engine.session.session import columns_read
 from acelera.spark import waiting
 from acelera.spark.batch import Task
 from acelera.spark.streaming import Bucket, _micros
@@ -30,13 +29,10 @@ END_OF_TIME = 2**53
 
 def task_of(query: ac.Query, schema: pa.Schema) -> tuple[Task, list[str], list[str]]:
     """What a worker is sent, the columns that travel, and those by which rows are spread."""
-    checked = query._check(query._schema(schema, "ts", "type", None))
-    plan = query._plan(checked)
-    assert checked.schema is not None
-    task = Task(*query._sendable(), checked.schema, "error", (), ())
-    split_by = () if distances_matter(checked, plan) else plan.split_by
+    compiled = query._compiled(query._schema(schema, "ts", "type", None))
+    split_by = () if distances_matter(compiled.checked, compiled.plan) else compiled.plan.split_by
     keys = [*(key.name for key in query.ast.partition_by), *split_by]
-    return task, columns_read(checked, plan), keys
+    return Task(compiled, ()), compiled.columns_read(), keys
 
 
 class Kept(dict[int, bytes]):

@@ -17,8 +17,11 @@ from acelera.language.variables import EMPTY, Bounds, Origin, Variable
 ANY_NUMBER = Bounds(0, math.inf)
 
 
-def variables_of(automaton: Acea, schema: Schema) -> dict[str, Variable]:
-    """For each variable the attributes of the events it can hold, with their types."""
+def variables_of(automaton: Acea, schema: Schema | None) -> dict[str, Variable]:
+    """For each variable the attributes of the events it can hold, with their types, if the schema is known."""
+    if schema is None:
+        unknown = Variable(ANY_NUMBER, complete=False, from_stream=True)
+        return dict.fromkeys(automaton.variables, unknown)
     registers = register_types(automaton, schema)
     for number, t in enumerate(automaton.transitions, 1):
         for term in t.label.predicate:

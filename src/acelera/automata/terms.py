@@ -32,6 +32,9 @@ class Unset:
     def __repr__(self) -> str:
         return "UNSET"
 
+    def __reduce__(self) -> str:
+        return "UNSET"  # there is one of it, wherever a term is sent to
+
 
 UNSET = Unset()
 

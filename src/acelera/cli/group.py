@@ -13,11 +13,11 @@ from typing import Any
 
 import click
 
-from acelera import __version__
 from acelera.cli.interrupts import INTERRUPTED, end_on_interrupt
 from acelera.cli.printing import tell, visible
 from acelera.errors import AceleraError, AceleraWarning
 from acelera.files import reason, undo_unfinished
+from acelera.version import __version__
 
 WRONG, USAGE, LACKING = 1, 2, 3
 """Exit codes; 2 is click's own."""

@@ -16,7 +16,7 @@ from acelera.cli.progress import Progress
 from acelera.cli.sources import Source, sources_of
 from acelera.engine.session.order import compare_adjacent, order_columns, sorted_indices
 from acelera.language.schema import Schema, schema_of
-from acelera.query import warn_of_misspelt_types
+from acelera.spelling import warn_of_misspelt_types
 from acelera.tables import plain_values
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def run_here(job: Job, progress: Progress) -> Outcome:
             progress.advance(rows.num_rows, session.matches - before)
     if stream.type_column is not None and session.types_not_seen():
         warn_of_misspelt_types(
-            job.query.ast.formula, pa.table({stream.type_column: list(types)}), stream, not session.matches
+            job.query.pattern.event_types, pa.table({stream.type_column: list(types)}), stream, not session.matches
         )
     rows_found = None if job.output is not None else pa.Table.from_batches(shown, session.schema).to_pylist()
     return Outcome(session.events, session.matches, rows_found)
@@ -86,7 +86,9 @@ def _described(sources: Sequence[Source]) -> object:
 
 def _stream(job: Job, described: object) -> Schema:
     """The schema of the stream that is read."""
-    stream = schema_of(described, type_column=job.type_column, event_type=job.event_type, stream=job.query.ast.stream)
+    stream = schema_of(
+        described, type_column=job.type_column, event_type=job.event_type, stream=job.query.clauses.stream
+    )
     return stream.ordered_by(job.order_by)
 
 

@@ -67,7 +67,7 @@ def report(context: click.Context, /, **given: Any) -> None:
         from acelera.report import write
 
         with page_written():
-            write(job.query, found, page)
+            write(found, page)
     if not given["quiet"]:
         outcome = Outcome(found.events_found, found.matches_found, counted=found.counted)
         tell(f"{outcome.summary(shown.elapsed)}; see {page}")

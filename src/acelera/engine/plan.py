@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from acelera.automata.analysis import is_idle, may_part, uses_positions
+from acelera.automata.analysis import is_idle, may_part, reactions, uses_contiguity, uses_positions
 from acelera.automata.labels import Label, Mark, Marks
 from acelera.automata.model import Acea, Transition
 from acelera.automata.simplify import simplify
@@ -84,6 +84,8 @@ class Plan:
 
     `by_value`: different marks may make equal events, so one must look at values to tell matches apart.
     `uses_positions`: it asks for the number of a position, rather than which comes first.
+    `uses_contiguity`: it matters that an event stands right after another.
+    `reactions`: what an event must satisfy for some state to react to it, one of these conjunctions of tests.
     """
 
     states: int
@@ -96,6 +98,8 @@ class Plan:
     guards: tuple[Plan, ...] = ()
     by_value: bool = False
     uses_positions: bool = field(default=True, repr=False)
+    uses_contiguity: bool = field(default=True, repr=False)
+    reactions: tuple[tuple[Term, ...], ...] = field(default=((),), repr=False)
 
     @cached_property
     def actions(self) -> tuple[Action, ...]:
@@ -120,6 +124,7 @@ class Plan:
 
 def plan_of(automaton: Acea, schema: Schema, from_formula: bool) -> Plan:
     """The plan of an automaton. Only those made of formulas are known to close each fold before they begin another."""
+    whole = automaton
     automaton, split_by = _split_by_same(automaton, schema)
     folds: tuple[Fold, ...] = ()
     by_value = coincidences(automaton, schema)
@@ -129,8 +134,18 @@ def plan_of(automaton: Acea, schema: Schema, from_formula: bool) -> Plan:
             folds = ()
     tests: dict[Term, int] = {}
     guards = tuple(_plan(_unmarked(guard), tests, ()) for guard in automaton.guards)
-    main = replace(_plan(automaton, tests, folds), uses_positions=uses_positions(automaton))
-    return replace(main, tests=tuple(tests), split_by=split_by, guards=guards, by_value=by_value)
+    main = _plan(automaton, tests, folds)
+    same = {term: term for term in tests}  # so that terms that occur twice are sent once
+    return replace(
+        main,
+        tests=tuple(tests),
+        split_by=split_by,
+        guards=guards,
+        by_value=by_value,
+        uses_positions=uses_positions(automaton),
+        uses_contiguity=uses_contiguity(whole),
+        reactions=tuple(tuple(same.get(term, term) for term in tests) for tests in reactions(whole)),
+    )
 
 
 def _unmarked(guard: Acea) -> Acea:

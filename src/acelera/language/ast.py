@@ -432,14 +432,29 @@ class Key(Node):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
+class Clauses(Node):
+    """What stands around a pattern, whatever the pattern is."""
+
+    select: tuple[SelectItem, ...] = (Star(),)
+    stream: str | None = None
+    partition_by: tuple[Key, ...] = ()
+    within: Within | None = None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Query(Node):
-    """A whole query."""
+    """A whole query: the clauses, and a formula as the pattern."""
 
     formula: Formula
     select: tuple[SelectItem, ...] = (Star(),)
     stream: str | None = None
     partition_by: tuple[Key, ...] = ()
     within: Within | None = None
+
+    @property
+    def clauses(self) -> Clauses:
+        """What stands around the formula."""
+        return Clauses(self.select, self.stream, self.partition_by, self.within)
 
 
 UNITS = {

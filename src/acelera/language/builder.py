@@ -350,13 +350,24 @@ class FormulaBuilder:
         PARTITION BY user
         WITHIN 5 MINUTES
         """
-        if not all(isinstance(item, str) for item in select) or not isinstance(within, str | tuple | None):
-            raise UsageError("items of SELECT and the window are texts: .query('a.price', within='5 minutes')")
-        keys = (partition_by,) if isinstance(partition_by, str) else tuple(partition_by)
-        items = parse_query(f"SELECT {', '.join(select)} MATCH x").select if select else (ast.Star(),)
-        described = within if isinstance(within, str) or within is None else f"{within[0]} {within[1]}"
-        window = None if described is None else parse_query(f"MATCH x WITHIN {described}").within
-        return ast.Query(self.node, items, stream, tuple(ast.Key(key) for key in keys), window)
+        around = clauses(select, stream, partition_by, within)
+        return ast.Query(self.node, around.select, around.stream, around.partition_by, around.within)
+
+
+def clauses(
+    select: Sequence[str] = (),
+    stream: str | None = None,
+    partition_by: str | Sequence[str] = (),
+    within: str | tuple[int, str] | None = None,
+) -> ast.Clauses:
+    """What stands around a pattern; items of SELECT are written as in the text."""
+    if not all(isinstance(item, str) for item in select) or not isinstance(within, str | tuple | None):
+        raise UsageError("items of SELECT and the window are texts: .query('a.price', within='5 minutes')")
+    keys = (partition_by,) if isinstance(partition_by, str) else tuple(partition_by)
+    items = parse_query(f"SELECT {', '.join(select)} MATCH x").select if select else (ast.Star(),)
+    described = within if isinstance(within, str) or within is None else f"{within[0]} {within[1]}"
+    window = None if described is None else parse_query(f"MATCH x WITHIN {described}").within
+    return ast.Clauses(items, stream, tuple(ast.Key(key) for key in keys), window)
 
 
 class Events:

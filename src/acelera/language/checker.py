@@ -5,7 +5,7 @@ The same checks run without a schema: then attributes are not known, and everyth
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -17,6 +17,15 @@ from acelera.language.aggregates import aggregate_names, find_aggregate
 from acelera.language.expressions import check_predicate
 from acelera.language.printer import amount
 from acelera.language.printer import name as written
+from acelera.language.result import (
+    AggregateValue,
+    AttributeValues,
+    Column,
+    EventStructs,
+    MatchBound,
+    PartitionKey,
+    Result,
+)
 from acelera.language.schema import Schema
 from acelera.language.types import INT, ORDERED, STRING, UNKNOWN, Kind, Type
 from acelera.language.variables import EMPTY, NONE, ONE, Bindings, Bounds, Origin, Variable, names_of
@@ -26,72 +35,44 @@ BoundsOperation = Callable[[Bounds, Bounds], Bounds]
 
 
 @dataclass(frozen=True)
-class PartitionKey:
-    """A partition attribute as a column of the result."""
+class Checked:
+    """The clauses of a query that makes sense, with what was found out about it.
 
-    name: str
-
-
-Source = ast.SelectBound | ast.SelectVariable | ast.SelectAttribute | ast.SelectAggregation | PartitionKey
-
-
-@dataclass(frozen=True)
-class Column:
-    """A column of the result: its name, where its values come from, and its type if the schema is known.
-
-    `single`: one event, or one value, rather than a list.
+    Its pattern is told by its variables alone: whatever has variables can stand there.
     """
 
-    name: str
-    source: Source
-    single: bool
-    type: pa.DataType | None = None
-
-
-@dataclass(frozen=True)
-class Checked:
-    """A query that makes sense, with what was found out about it."""
-
-    query: ast.Query
+    clauses: ast.Clauses
     schema: Schema | None
-    bag_union: BagUnion
-    variables: dict[str, Variable]
-    columns: tuple[Column, ...]
-
-    @property
-    def result_schema(self) -> pa.Schema:
-        """The schema of the result; asks for a query that was checked against a schema."""
-        return pa.schema([pa.field(column.name, column.type) for column in self.columns if column.type is not None])
+    variables: Mapping[str, Variable]
+    result: Result
 
 
 def check(query: ast.Query, schema: Schema | None, bag_union: BagUnion = "once", text: str = "") -> Checked:
     """Check a query; raises a QueryCheckError that lists every mistake."""
     checker = _Checker(schema, bag_union, query.formula)
     bindings = ast.fold(query.formula, checker.formula)
-    checker.clauses(query)
-    columns = checker.result(query, bindings)
-    if checker.problems:
-        raise QueryCheckError(checker.problems, text)
-    return Checked(query, schema, bag_union, dict(bindings.variables), columns)
+    return checker.checked(query.clauses, bindings, text)
 
 
-def check_variables(query: ast.Query, schema: Schema, variables: dict[str, Variable]) -> Checked:
-    """The clauses of a query whose variables come from elsewhere than from its formula: from an automaton."""
-    checker = _Checker(schema, "once", query.formula)
-    bindings = Bindings(variables, NONE)
-    checker.clauses(query)
-    columns = checker.result(query, bindings)
-    if checker.problems:
-        raise QueryCheckError(checker.problems)
-    return Checked(query, schema, "once", variables, columns)
+def check_clauses(clauses: ast.Clauses, schema: Schema | None, variables: Mapping[str, Variable]) -> Checked:
+    """Check what stands around a pattern with these variables."""
+    return _Checker(schema).checked(clauses, Bindings(variables, NONE))
 
 
 class _Checker:
-    def __init__(self, schema: Schema | None, bag_union: BagUnion, formula: ast.Formula) -> None:
+    def __init__(self, schema: Schema | None, bag_union: BagUnion = "once", formula: ast.Formula | None = None) -> None:
         self.schema = schema
         self.bag_union = bag_union
-        self.elsewhere = {name for node in ast.walk(formula) for name in _binds(node)}
+        self.elsewhere = {name for node in ast.walk(formula) for name in _binds(node)} if formula else set()
         self.problems: list[Problem] = []
+
+    def checked(self, clauses: ast.Clauses, bindings: Bindings, text: str = "") -> Checked:
+        """What was found out, if nothing is wrong."""
+        self.clauses(clauses)
+        columns = self.columns(clauses, bindings)
+        if self.problems:
+            raise QueryCheckError(self.problems, text)
+        return Checked(clauses, self.schema, dict(bindings.variables), Result(columns))
 
     def wrong(self, message: str, span: Span | None, hint: str | None = None) -> None:
         problem = Problem(message, span, hint)
@@ -228,7 +209,7 @@ class _Checker:
                     item.span,
                     "choose another name",
                 )
-            created[item.attribute] = self.aggregation(item.value, inner)
+            _, created[item.attribute] = self.aggregation(item.value, inner)
         fresh = Variable(ONE, created, (Origin(f"AGG {node.variable}", made=True),))
         before = inner.get(node.variable)
         self.refuse_clash(node.variable, before, fresh, node.span)
@@ -293,7 +274,10 @@ class _Checker:
             return UNKNOWN
         return self.schema.time
 
-    def aggregation(self, node: ast.Aggregation, bindings: Bindings, to_the_left: bool = True) -> Type:
+    def aggregation(
+        self, node: ast.Aggregation, bindings: Bindings, to_the_left: bool = True
+    ) -> tuple[Type | None, Type]:
+        """The type of what is aggregated, None if events are counted, and the type of the aggregate."""
         held = self.variable(node.variable, bindings, node.span, to_the_left)
         function = find_aggregate(node.function)
         if function is None:
@@ -305,7 +289,7 @@ class _Checker:
                 node.span,
                 f"aggregate functions: {', '.join(known)}",
             )
-            return UNKNOWN
+            return UNKNOWN, UNKNOWN
         if node.attribute is None:
             if node.function != "count" and node.variable in bindings.variables:
                 self.wrong(
@@ -313,7 +297,7 @@ class _Checker:
                     node.span,
                     f"write {node.function}({node.variable}.attribute)",
                 )
-            return INT
+            return None, INT
         given = self.attribute(held, node.variable, node.attribute, node.span)
         result = function.result(given)
         if result is None:
@@ -321,8 +305,8 @@ class _Checker:
                 f"`{node.function}` takes {function.takes}, but {node.variable}.{node.attribute} is of type {given}",
                 node.span,
             )
-            return UNKNOWN
-        return result
+            return UNKNOWN, UNKNOWN
+        return given, result
 
     # --- conditions -----------------------------------------------------------------------------------------------
 
@@ -358,9 +342,9 @@ class _Checker:
 
     # --- clauses and the result -----------------------------------------------------------------------------------
 
-    def clauses(self, query: ast.Query) -> None:
+    def clauses(self, clauses: ast.Clauses) -> None:
         seen: set[str] = set()
-        for key in query.partition_by:
+        for key in clauses.partition_by:
             if key.name in seen:
                 self.wrong(f"`{key.name}` stands twice in PARTITION BY", key.span)
             seen.add(key.name)
@@ -369,13 +353,14 @@ class _Checker:
                 self.wrong(f"there is no attribute `{key.name}`{near}", key.span)
             elif self.schema is not None and self.schema.columns[key.name].kind is Kind.OPAQUE:
                 self.wrong(f"values of type {self.schema.columns[key.name]} cannot be a key", key.span)
-        if query.within is not None and query.within.unit != "events":
-            self.time(query.within.span, f"WITHIN {amount(query.within.amount, query.within.unit)}")
+        within = clauses.within
+        if within is not None and within.unit != "events":
+            self.time(within.span, f"WITHIN {amount(within.amount, within.unit)}")
 
-    def result(self, query: ast.Query, bindings: Bindings) -> tuple[Column, ...]:
+    def columns(self, clauses: ast.Clauses, bindings: Bindings) -> tuple[Column, ...]:
         columns: list[Column] = []
-        for item in query.select:
-            fresh = self.star(query, bindings) if isinstance(item, ast.Star) else [self.item(item, query, bindings)]
+        for item in clauses.select:
+            fresh = self.star(clauses, bindings) if isinstance(item, ast.Star) else [self.item(item, clauses, bindings)]
             for column in fresh:
                 if any(column.name == other.name for other in columns) and (
                     self.schema or not isinstance(item, ast.Star)
@@ -388,30 +373,28 @@ class _Checker:
                 columns.append(column)
         return tuple(columns)
 
-    def star(self, query: ast.Query, bindings: Bindings) -> Iterable[Column]:
-        timed = self.schema is not None and self.schema.time is not None
+    def star(self, clauses: ast.Clauses, bindings: Bindings) -> Iterable[Column]:
+        timed = None if self.schema is None else self.schema.time is not None
         for bound in ("start_time", "end_time") if timed else ("start", "end"):
-            yield self.item(ast.SelectBound(bound), query, bindings)
-        for name in dict.fromkeys(key.name for key in query.partition_by):
+            yield replace(self.bound(ast.SelectBound(bound)), source=MatchBound(bound.startswith("end"), timed))
+        for name in dict.fromkeys(key.name for key in clauses.partition_by):
             yield self.key(name, name)
         for name in bindings.bound():
             struct = self.struct(bindings.get(name))
             listed = None if struct is None else pa.list_(struct)
-            yield Column(name, ast.SelectVariable(name), False, listed)
+            yield Column(name, EventStructs(name, self.fields(bindings.get(name))), False, listed)
 
     def key(self, name: str, shown: str) -> Column:
         kind = None if self.schema is None else self.schema.columns.get(name)
         return Column(shown, PartitionKey(name), True, None if kind is None else kind.arrow)
 
-    def item(self, item: ast.SelectItem, query: ast.Query, bindings: Bindings) -> Column:
+    def item(self, item: ast.SelectItem, clauses: ast.Clauses, bindings: Bindings) -> Column:
         kind: pa.DataType | None
         match item:
-            case ast.SelectBound(bound, alias):
-                found = self.time(item.span, f"`{bound}`") if bound.endswith("time") else INT
-                kind = None if self.schema is None else found.arrow
-                return Column(alias or bound, item, True, kind)
+            case ast.SelectBound():
+                return self.bound(item)
             case ast.SelectVariable(variable, alias):
-                if any(variable == key.name for key in query.partition_by):
+                if any(variable == key.name for key in clauses.partition_by):
                     if variable in bindings.variables:
                         self.wrong(
                             f"`{variable}` is a variable and an attribute of PARTITION BY",
@@ -421,25 +404,42 @@ class _Checker:
                     return self.key(variable, alias or variable)
                 held = self.variable(variable, bindings, item.span, to_the_left=False)
                 single = held.bounds == ONE
-                return Column(alias or variable, item, single, _listed(self.struct(held), single))
+                source = EventStructs(variable, self.fields(held))
+                return Column(alias or variable, source, single, _listed(self.struct(held), single))
             case ast.SelectAttribute(variable, attribute, alias):
                 held = self.variable(variable, bindings, item.span, to_the_left=False, with_attribute=True)
                 found = self.attribute(held, variable, attribute, item.span)
                 single = held.bounds == ONE
                 kind = None if self.schema is None else _listed(found.arrow, single)
-                return Column(alias or f"{variable}_{attribute}", item, single, kind)
+                return Column(alias or f"{variable}_{attribute}", AttributeValues(variable, attribute), single, kind)
             case ast.SelectAggregation(aggregation, alias):
-                found = self.aggregation(aggregation, bindings, to_the_left=False)
+                given, found = self.aggregation(aggregation, bindings, to_the_left=False)
                 name = "_".join(filter(None, (aggregation.function, aggregation.variable, aggregation.attribute)))
-                return Column(alias or name, item, True, None if self.schema is None else found.arrow)
+                kind = None if self.schema is None else found.arrow
+                return Column(alias or name, AggregateValue(aggregation, given), True, kind)
         raise AssertionError(f"unknown item {type(item).__name__}")
 
+    def bound(self, item: ast.SelectBound) -> Column:
+        timed = item.bound.endswith("time")
+        found = self.time(item.span, f"`{item.bound}`") if timed else INT
+        source = MatchBound(item.bound.startswith("end"), timed)
+        return Column(item.alias or item.bound, source, True, None if self.schema is None else found.arrow)
+
+    def fields(self, held: Variable) -> tuple[str, ...]:
+        """The fields of an event struct: its time or position, then its attributes.
+
+        The column that gives the time is not repeated after `time`.
+        """
+        if self.schema is None:
+            return ()
+        timed = self.schema.time is not None
+        first, hidden = ("time", self.schema.order_by[0]) if timed else ("position", "position")
+        return (first, *(name for name in held.attributes if name not in (first, hidden)))
+
     def struct(self, held: Variable) -> pa.StructType | None:
-        """The struct of an event: its time or position, then its attributes."""
         if self.schema is None:
             return None
-        fields = struct_fields(self.schema, held)
-        return pa.struct([pa.field(name, self.field_type(held, name)) for name in fields])
+        return pa.struct([pa.field(name, self.field_type(held, name)) for name in self.fields(held)])
 
     def field_type(self, held: Variable, name: str) -> pa.DataType:
         assert self.schema is not None
@@ -456,12 +456,6 @@ def _binds(node: ast.Formula) -> tuple[str, ...]:
         case ast.AnyEvent():
             return ("ANY",)
     return ()
-
-
-def struct_fields(schema: Schema, held: Variable) -> list[str]:
-    """The fields of an event struct. The column that gives the time is not repeated after `time`."""
-    first, hidden = ("time", schema.order_by[0]) if schema.time is not None else ("position", "position")
-    return [first, *(name for name in held.attributes if name not in (first, hidden))]
 
 
 _SYNONYMS = {"average": "avg", "mean": "avg", "total": "sum", "std": "stddev", "var": "variance", "any": "bool_or"}

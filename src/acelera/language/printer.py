@@ -12,16 +12,21 @@ from acelera.language.syntax_errors import RESERVED
 
 def print_query(query: ast.Query) -> str:
     """The text of a query, one clause a line."""
+    return print_around(f"MATCH {print_formula(query.formula)}", query.clauses)
+
+
+def print_around(pattern: str, clauses: ast.Clauses) -> str:
+    """The text of a pattern with the clauses that stand around it, one a line."""
     lines = []
-    if query.select != (ast.Star(),):
-        lines.append("SELECT " + ", ".join(_select_item(item) for item in query.select))
-    if query.stream is not None:
-        lines.append(f"FROM {name(query.stream)}")
-    lines.append(f"MATCH {print_formula(query.formula)}")
-    if query.partition_by:
-        lines.append("PARTITION BY " + ", ".join(name(key.name) for key in query.partition_by))
-    if query.within is not None:
-        lines.append(f"WITHIN {amount(query.within.amount, query.within.unit)}")
+    if clauses.select != (ast.Star(),):
+        lines.append("SELECT " + ", ".join(_select_item(item) for item in clauses.select))
+    if clauses.stream is not None:
+        lines.append(f"FROM {name(clauses.stream)}")
+    lines.append(pattern)
+    if clauses.partition_by:
+        lines.append("PARTITION BY " + ", ".join(name(key.name) for key in clauses.partition_by))
+    if clauses.within is not None:
+        lines.append(f"WITHIN {amount(clauses.within.amount, clauses.within.unit)}")
     return "\n".join(lines)
 
 

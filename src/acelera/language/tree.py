@@ -57,8 +57,8 @@ class Node:
     def __hash__(self) -> int:
         return self._hash  # trees are large, and compared often
 
-    def __getstate__(self) -> dict[str, object]:
-        return {name: value for name, value in self.__dict__.items() if name != "_hash"}  # which this process made
+    def __reduce__(self) -> tuple[object, ...]:
+        return _built_up, (tuple(_taken_down(self)),)  # pickle recurses over what is nested, and over nothing else
 
     def _flat(self) -> Iterator[object]:
         todo: list[object] = [self]
@@ -88,6 +88,46 @@ class Node:
             else:
                 pieces.append(repr(item))
         return "".join(pieces)
+
+
+def _taken_down(root: Node) -> list[object]:
+    """A tree as one list: each node stands after its parts and its span, as its kind; each tuple after its items."""
+    found: list[object] = []
+    todo: list[object] = [root]
+    while todo:
+        item = todo.pop()
+        if isinstance(item, Node):
+            found.append(type(item))
+            todo += [*item.parts(), item.span]
+        elif type(item) is tuple:
+            found += [tuple, len(item)]
+            todo += item
+        else:
+            found.append(item)
+    return found[::-1]
+
+
+def _built_up(listed: Sequence[object]) -> object:
+    """The tree of such a list."""
+    made: list[object] = []
+    for item in listed:
+        if item is tuple:
+            size = made.pop()
+            assert isinstance(size, int)
+            made.append(tuple(_last(made, size)))
+        elif isinstance(item, type):
+            *parts, span = _last(made, len(fields(item)))
+            made.append(item(*parts, span=span))
+        else:
+            made.append(item)
+    return made[0]
+
+
+def _last(made: list[object], size: int) -> list[object]:
+    """Take the last items away."""
+    taken = made[len(made) - size :]
+    del made[len(made) - size :]
+    return taken
 
 
 class _Text(str):

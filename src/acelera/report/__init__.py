@@ -6,18 +6,17 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from acelera.errors import UsageError
-from acelera.language.checker import Checked
-from acelera.report.findings import Findings, Limits
+from acelera.report.findings import About, Findings, Limits
 from acelera.report.page import in_notebook, refuse_place, write
 from acelera.spark.schemas import is_spark
 
 if TYPE_CHECKING:
-    from acelera.query import Query
+    from acelera.engine.compiled_query import CompiledQuery
 
-__all__ = ["Findings", "Limits", "find", "in_notebook", "refuse_place", "write"]
+__all__ = ["About", "Findings", "Limits", "find", "in_notebook", "refuse_place", "write"]
 
 
-def find(query: Query, table: Any, checked: Checked, options: Mapping[str, Any], ties: str, limits: Limits) -> Findings:
+def find(about: About, query: CompiledQuery, table: Any, ties: str, limits: Limits) -> Findings:
     """What a page shows: of an Arrow table, or of a Spark DataFrame or a mapping of event types to such."""
     for name, limit in (("matches", limits.matches), ("events", limits.events)):
         if not isinstance(limit, int) or isinstance(limit, bool) or limit < 0:
@@ -25,7 +24,7 @@ def find(query: Query, table: Any, checked: Checked, options: Mapping[str, Any],
     if not is_spark(table):
         from acelera.report.in_process import find as find_in_process
 
-        return find_in_process(query, table, checked, {**options, "ties": ties}, limits)
+        return find_in_process(about, query, table, ties, limits)
     from acelera.report.on_spark import find as find_on_spark
 
     if ties != "error":
@@ -38,4 +37,4 @@ def find(query: Query, table: Any, checked: Checked, options: Mapping[str, Any],
             "a report shows a stream that has ended, and this DataFrame is a streaming one; read it as a batch "
             "(spark.read), or write its events to a table and report on that"
         )
-    return find_on_spark(query, table, checked, options, limits)
+    return find_on_spark(about, query, table, limits)

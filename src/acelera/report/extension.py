@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from acelera.language import ast
-from acelera.language.checker import Checked
 from acelera.language.variables import Variable
 from acelera.report.values import cells
 
-if TYPE_CHECKING:
-    from acelera.query import Query
+if TYPE_CHECKING:  # the engine takes a while to be imported, and a page of a notebook needs none
+    from acelera.engine.compiled_query import CompiledQuery
 
 NOTHING_MADE, SOME_MADE, ALL_MADE = range(3)
 
@@ -41,7 +40,7 @@ class Extension:
     a match starts and ends, and `keys` the attributes of PARTITION BY.
     """
 
-    query: Query
+    query: CompiledQuery
     shown: int
     bounds: tuple[str, ...]
     keys: tuple[str, ...]
@@ -56,13 +55,14 @@ class Entry:
     values: Mapping[str, Any]
 
 
-def extended(query: Query, checked: Checked, by_time: bool = False, placed: bool = False) -> Extension:
+def extended(query: CompiledQuery, by_time: bool = False, placed: bool = False) -> Extension:
     """The query with columns that tell the events of each variable, by their position or by their time.
 
     `placed`: it is known from elsewhere where a match lies, so that no columns are needed for it.
     """
-    names = _free_names(column.name for column in checked.columns)
-    items: list[ast.SelectItem] = list(query.ast.select)
+    checked, clauses = query.checked, query.checked.clauses
+    names = _free_names(column.name for column in checked.result.columns)
+    items: list[ast.SelectItem] = list(clauses.select)
 
     def add(item: ast.SelectBound | ast.SelectVariable | ast.SelectAttribute) -> str:
         items.append(item)
@@ -71,7 +71,7 @@ def extended(query: Query, checked: Checked, by_time: bool = False, placed: bool
 
     bounds = ("start_time", "end_time") if by_time else ("start", "end")
     lies = tuple(add(ast.SelectBound(bound, next(names))) for bound in bounds if not placed)
-    keys = tuple(add(ast.SelectVariable(key.name, next(names))) for key in query.ast.partition_by if not placed)
+    keys = tuple(add(ast.SelectVariable(key.name, next(names))) for key in clauses.partition_by if not placed)
     variables = {}
     for name, held in checked.variables.items():
         if not held.bounds.high:
@@ -83,7 +83,7 @@ def extended(query: Query, checked: Checked, by_time: bool = False, placed: bool
             wanted["type"] = None  # which made events do not have
         attributes = {each: add(ast.SelectAttribute(name, each, next(names))) for each in wanted}
         variables[name] = Held(at, (held.bounds.low, held.bounds.high) == (1, 1), made, attributes)
-    return Extension(query.with_select(items), len(checked.columns), lies, keys, variables)
+    return Extension(query.with_select(items), len(checked.result.columns), lies, keys, variables)
 
 
 def _free_names(taken: Iterable[str]) -> Iterator[str]:

@@ -10,12 +10,22 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from acelera.automata.model import Acea
 from acelera.language.checker import Checked
 
 Ints = npt.NDArray[np.int64]
 
 MARKS_PER_EVENT = 20
 """How many times an event may be held by the shown matches, on average, before further matches are left out."""
+
+
+@dataclass(frozen=True)
+class About:
+    """The query that a page is about; `implied` are variables that are only the name of an event type."""
+
+    text: str
+    automaton: Acea
+    implied: frozenset[str]
 
 
 @dataclass(frozen=True)
@@ -80,6 +90,7 @@ class Findings:
     counted (`counted` is False), there are more than `matches_found`.
     """
 
+    about: About
     checked: Checked
     rows: pa.Table
     places: Ints

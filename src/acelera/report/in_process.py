@@ -2,45 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from acelera.engine.compiled_query import CompiledQuery
 from acelera.engine.frames import Frame
 from acelera.engine.session.keys import Keys
 from acelera.engine.session.order import order_columns, sorted_indices
-from acelera.engine.session.store import decoded, ordinary
+from acelera.engine.session.pages import Page
+from acelera.engine.session.session import Session
+from acelera.engine.storage.columns import decoded, in_ordinary_types, ordinary
 from acelera.errors import UsageError
 from acelera.language import ast
 from acelera.language.checker import Checked
 from acelera.language.schema import Schema
 from acelera.report.buckets import width_of
 from acelera.report.extension import extended
-from acelera.report.findings import Buckets, Findings, Ints, Limits, places_shown, that_fit
+from acelera.report.findings import About, Buckets, Findings, Ints, Limits, places_shown, that_fit
 from acelera.report.matching import matches_of, with_type
 from acelera.report.values import cells
-
-if TYPE_CHECKING:
-    from acelera.engine.session.session import Page, Session
-    from acelera.query import Query
 
 COUNTED = 10_000_000
 """How many matches are counted at most."""
 
 
-def find(query: Query, table: pa.Table, checked: Checked, options: Mapping[str, Any], limits: Limits) -> Findings:
-    """What a page shows of the matches in a table; the options are those of `Query.open`."""
-    schema = checked.schema
-    assert schema is not None
+def find(about: About, query: CompiledQuery, table: pa.Table, ties: str, limits: Limits) -> Findings:
+    """What a page shows of the matches in a table."""
+    schema = query.schema
     table, numbers = _in_order(table, schema)
-    extension = extended(query, checked, placed=True)
-    session = extension.query.open(table.schema, **options)
-    stream = _Stream(session.conform(table), checked)
+    extension = extended(query, placed=True)
+    session = extension.query.open(ties)
+    stream = _Stream(session.conform(table), query.checked)
     pages, ends, starts, counted = _first(session, table, numbers, limits.matches)
-    found = pa.Table.from_batches(pages, schema=session.schema)
+    found = in_ordinary_types(pa.Table.from_batches(pages, schema=session.schema))
     read = lru_cache(1 << 16)(lambda at: _attributes(table, at, schema))
     matches = matches_of(
         found,
@@ -51,13 +49,13 @@ def find(query: Query, table: pa.Table, checked: Checked, options: Mapping[str, 
         read,
     )
     if not counted:
-        fewer = query.with_select([ast.SelectBound("end")]).open(table.schema, **options)
+        fewer = query.with_select([ast.SelectBound("end")]).open(ties)
         ends, counted = _ends(fewer.pages(table, numbers))
     shown = that_fit(matches, limits.events)
     places = places_shown(shown, table.num_rows, limits.events)
     buckets = _buckets(table, schema, ends)
     rows = table.take(pa.array(places))
-    return Findings(checked, rows, places, shown, table.num_rows, len(ends), counted, buckets)
+    return Findings(about, query.checked, rows, places, shown, table.num_rows, len(ends), counted, buckets)
 
 
 def _in_order(table: pa.Table, schema: Schema) -> tuple[pa.Table, Ints]:
@@ -104,7 +102,7 @@ class _Stream:
 
     def __init__(self, table: pa.Table, checked: Checked) -> None:
         assert checked.schema is not None
-        keys = Keys([key.name for key in checked.query.partition_by], checked.schema)
+        keys = Keys([key.name for key in checked.clauses.partition_by], checked.schema)
         rows = pa.RecordBatch.from_arrays([column.combine_chunks() for column in table.columns], table.column_names)
         self._partitions = keys.read(Frame(rows, np.arange(table.num_rows), checked.schema))
         self._order = np.argsort(self._partitions, kind="stable")

@@ -7,41 +7,38 @@ a report, and only the stretch of the stream that is shown is numbered. Otherwis
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 
+from acelera.engine.compiled_query import CompiledQuery
 from acelera.language.checker import Checked
 from acelera.language.schema import Schema
 from acelera.language.types import Kind
 from acelera.report.buckets import width_of
 from acelera.report.extension import SOME_MADE, Extension, extended, ticks
-from acelera.report.findings import Buckets, Findings, Ints, Limits, places_shown, that_fit
+from acelera.report.findings import About, Buckets, Findings, Ints, Limits, places_shown, that_fit
 from acelera.report.matching import matches_of, with_type
 from acelera.report.values import cells
-from acelera.spark.running import described
+from acelera.spark.running import described, run
 from acelera.spark.schemas import spark_schema
 from acelera.spark.spark_expressions import quoted, ticks_of
-
-if TYPE_CHECKING:
-    from acelera.query import Query
 
 PLACE, NUMBER, TICK = "place", "number", "tick"
 """Columns beside those of the stream: where a row stands in it, its position in its partition, its time."""
 
 
-def find(query: Query, frames: Any, checked: Checked, options: Mapping[str, Any], limits: Limits) -> Findings:
-    """What a page shows of the matches in a frame; the options are those of `Query.run`."""
-    schema = checked.schema
-    assert schema is not None
+def find(about: About, query: CompiledQuery, frames: Any, limits: Limits) -> Findings:
+    """What a page shows of the matches in a frame."""
+    schema = query.schema
     frame, _ = described(frames, lambda _: schema)
     by_time = schema.time is not None and len(schema.order_by) == 1
-    extension = extended(query, checked, by_time)
-    stream = _Stream(frame, checked, by_time)
-    found = extension.query.run(frames, **options)
+    extension = extended(query, by_time)
+    stream = _Stream(frame, query.checked, by_time)
+    found = run(extension.query, frame)
     found = _kept(found.toDF(*(f"m{number}" for number in range(len(found.columns)))))
     try:
-        return _Reading(stream, extension, found, checked, limits).findings()
+        return _Reading(stream, extension, found, limits).findings(about, query.checked)
     finally:
         found.unpersist()
         stream.close()
@@ -79,7 +76,7 @@ class _Stream:
                 column = column.cast("string")  # whose order is that of its bytes
             columns.append(column.alias(plain))
         self.order = [self.plain[name] for name in self.schema.order_by]
-        self.keys = [self.plain[key.name] for key in checked.query.partition_by]
+        self.keys = [self.plain[key.name] for key in checked.clauses.partition_by]
         rows = frame.select(*columns)
         if self.schema.time is not None:
             rows = rows.withColumn(TICK, ticks_of(functions.col(self.order[0]), self.schema.time.zoned))
@@ -126,15 +123,15 @@ class _Stream:
 
 
 class _Reading:
-    def __init__(self, stream: _Stream, extension: Extension, found: Any, checked: Checked, limits: Limits) -> None:
-        self.stream, self.extension, self.found, self.checked, self.limits = stream, extension, found, checked, limits
-        self.names = extension.query.check(stream.schema, order_by=list(stream.schema.order_by)).names
+    def __init__(self, stream: _Stream, extension: Extension, found: Any, limits: Limits) -> None:
+        self.stream, self.extension, self.found, self.limits = stream, extension, found, limits
+        self.names = [column.name for column in extension.query.checked.result.columns]
         plain = {name: f"m{number}" for number, name in enumerate(self.names)}
         self.start, self.end = (plain[name] for name in extension.bounds)
         self.keys = [plain[name] for name in extension.keys]
         self.held = [plain[held.at] for held in extension.variables.values()]
 
-    def findings(self) -> Findings:
+    def findings(self, about: About, checked: Checked) -> Findings:
         """Find all that is shown."""
         ended = self._ended()
         order = [TICK, *self.keys] if self.stream.by_time else [PLACE]
@@ -160,7 +157,7 @@ class _Reading:
         shown = that_fit(matches, self.limits.events)
         places = places_shown(shown, until, self.limits.events)
         buckets, events, count = self._buckets(ended)
-        return Findings(self.checked, self._rows(rows, places), places, shown, events, count, True, buckets)
+        return Findings(about, checked, self._rows(rows, places), places, shown, events, count, True, buckets)
 
     def _ended(self) -> Any:
         """The matches, each with the tick of its end, and with its place if all rows have one."""

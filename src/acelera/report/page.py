@@ -10,23 +10,20 @@ from html import escape
 from importlib.resources import files
 from pathlib import Path
 from string import Template
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 
 from acelera.automata.model import Acea
 from acelera.errors import UsageError
 from acelera.files import beside, is_special, reason
-from acelera.language import ast
-from acelera.language.checker import Column
+from acelera.language.result import Column, EventStructs
 from acelera.report.buckets import NANOSECONDS
 from acelera.report.extension import ALL_MADE, NOTHING_MADE, made_in
-from acelera.report.findings import Findings, Match
+from acelera.report.findings import About, Findings, Match
 from acelera.report.highlight import highlighted
 from acelera.report.values import cells, embedded
-
-if TYPE_CHECKING:
-    from acelera.query import Query
+from acelera.version import __version__
 
 MOST_STATES = 150
 """Larger automata are not drawn."""
@@ -46,9 +43,9 @@ def refuse_place(path: Path) -> None:
         raise UsageError(f"the report cannot be written to `{path}`: the folder `{above}` cannot be written to")
 
 
-def write(query: Query, found: Findings, path: Path) -> Path:
+def write(found: Findings, path: Path) -> Path:
     """Write the page, in a folder that is made if it is not there; the page is complete or as it was before."""
-    text = page(query, found)
+    text = page(found)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with beside(path) as partial:
@@ -62,7 +59,7 @@ def _not_written(path: Path, error: OSError) -> UsageError:
     return UsageError(f"the report cannot be written to `{path}`: {reason(error)}")
 
 
-def page(query: Query, found: Findings) -> str:
+def page(found: Findings) -> str:
     """The text of the page."""
     folder = files("acelera.report")
     script, style, frame = (
@@ -73,18 +70,18 @@ def page(query: Query, found: Findings) -> str:
         script=script,
         script_hash=f"sha256-{digest}",
         style=style,
-        data=embedded(data_of(query, found)),
-        query=highlighted(query.text),
-        automaton=_picture(query.automaton),
-        size=escape(query.automaton.size()),
-        version=escape(_version()),
+        data=embedded(data_of(found)),
+        query=highlighted(found.about.text),
+        automaton=_picture(found.about.automaton),
+        size=escape(found.about.automaton.size()),
+        version=escape(__version__),
     )
 
 
-def in_notebook(query: Query) -> str:
+def in_notebook(about: About) -> str:
     """A query as a notebook shows it: its text and the picture of its automaton."""
     style = "margin:0 0 .8em;padding:0;background:none;font:13px/1.5 ui-monospace,SFMono-Regular,Menlo,monospace"
-    text, picture = highlighted(query.text), _picture(query.automaton)
+    text, picture = highlighted(about.text), _picture(about.automaton)
     return f'<div class="acelera-query"><pre style="{style}">{text}</pre>{picture}</div>'
 
 
@@ -94,16 +91,10 @@ def _picture(automaton: Acea) -> str:
     return automaton.draw().svg()
 
 
-def _version() -> str:
-    from acelera import __version__
-
-    return __version__
-
-
 # --- data ---------------------------------------------------------------------------------------------------------
 
 
-def data_of(query: Query, found: Findings) -> dict[str, Any]:
+def data_of(found: Findings) -> dict[str, Any]:
     """What the script of the page works on. Events are told by their number among those that are shown."""
     schema = found.checked.schema
     assert schema is not None
@@ -116,13 +107,13 @@ def data_of(query: Query, found: Findings) -> dict[str, Any]:
     ]
     variables = [name for name, held in found.checked.variables.items() if held.bounds.high]
     return {
-        "version": _version(),
+        "version": __version__,
         "timed": bool(unit),
         "zoned": schema.time is not None and schema.time.zoned,
         "origin": _number(origin * unit, 1_000_000) if unit else 0,
         "types": types,
-        "keys": [key.name for key in query.ast.partition_by],
-        "variables": _variables(query, found),
+        "keys": [key.name for key in found.checked.clauses.partition_by],
+        "variables": _variables(found),
         "events": {
             "place": (found.places + 1).tolist(),
             "x": [_number((tick - origin) * unit, 1_000_000) if unit else tick + 1 for tick in ticks],
@@ -130,8 +121,8 @@ def data_of(query: Query, found: Findings) -> dict[str, Any]:
             "type": type_numbers,
             "columns": [{"name": name, "values": cells(found.rows.column(name))} for name in columns],
         },
-        "columns": [column.name for column in found.checked.columns],
-        "kinds": [_kind(column) for column in found.checked.columns],
+        "columns": [column.name for column in found.checked.result.columns],
+        "kinds": [_kind(column) for column in found.checked.result.columns],
         "matches": [_match(match, variables, number) for match in found.matches],
         "buckets": {
             "start": _number((found.buckets.first - origin) * unit, 1_000_000) if unit else found.buckets.first + 1,
@@ -175,16 +166,15 @@ def _types(found: Findings) -> tuple[list[str | None], list[int]]:
     return types, [numbers[each] for each in listed]
 
 
-def _variables(query: Query, found: Findings) -> list[dict[str, Any]]:
+def _variables(found: Findings) -> list[dict[str, Any]]:
     """The variables that can hold something; those that are only the name of an event type are `implied`."""
-    nodes = list(ast.walk(query.ast.formula))
-    implied = {node.name for node in nodes if isinstance(node, ast.EventType | ast.Next)} | {"ANY"}
-    implied -= {node.variable for node in nodes if isinstance(node, ast.As | ast.Agg)}
     shown = []
     for name, held in found.checked.variables.items():
         if held.bounds.high:
             made = {NOTHING_MADE: "none", ALL_MADE: "all"}.get(made_in(held), "some")
-            shown.append({"name": name, "holds": str(held.bounds), "made": made, "implied": name in implied})
+            shown.append(
+                {"name": name, "holds": str(held.bounds), "made": made, "implied": name in found.about.implied}
+            )
     return shown
 
 
@@ -197,6 +187,6 @@ def _match(match: Match, variables: Sequence[str], number: Mapping[int, int]) ->
 def _kind(column: Column) -> str:
     """How a column of the result is shown: as numbers, as events, or as texts."""
     test, kind = pa.types, column.type
-    if isinstance(column.source, ast.SelectVariable):
+    if isinstance(column.source, EventStructs):
         return "events"
     return "number" if test.is_integer(kind) or test.is_floating(kind) or test.is_decimal(kind) else "text"

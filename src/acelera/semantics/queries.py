@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from acelera.language import ast
 from acelera.language.aggregates import canonical
-from acelera.language.checker import Checked, Column, PartitionKey, struct_fields
+from acelera.language.checker import BagUnion, Checked
 from acelera.language.events import ComplexEvent, Event, Value, made_event, within
 from acelera.language.order_errors import no_place, tie
+from acelera.language.result import AggregateValue, AttributeValues, Column, EventStructs, MatchBound, PartitionKey
 from acelera.language.schema import Schema
 from acelera.semantics.aggregation import aggregate
 from acelera.semantics.formulas import Stream, denotation
@@ -30,30 +30,25 @@ class Partition:
 Matches = Callable[[Sequence[Event]], Iterable[ComplexEvent]]
 
 
-def meaning(checked: Checked) -> Matches:
-    """The matches of a query's formula in the events of one partition, by the definition."""
-    schema = checked.schema
-    type_column, once = schema.type_column if schema else "type", checked.bag_union == "once"
-    return lambda events: denotation(checked.query.formula, Stream(events, type_column, once))
+def meaning(formula: ast.Formula, schema: Schema, bag_union: BagUnion) -> Matches:
+    """The matches of a formula in the events of one partition, by the definition."""
+    return lambda events: denotation(formula, Stream(events, schema.type_column, bag_union == "once"))
 
 
-def evaluate(
-    checked: Checked, rows: Sequence[Row], ties: str = "error", matches: Matches | None = None
-) -> list[dict[str, Value]]:
+def evaluate(checked: Checked, rows: Sequence[Row], ties: str, matches: Matches) -> list[dict[str, Value]]:
     """The rows of the result, ordered by where a match ends and starts in the stream as it is read.
 
-    `matches` finds the complex events of one partition, by the definition if it is not given.
+    `matches` finds the complex events of one partition.
     """
-    schema, query = checked.schema, checked.query
+    schema, clauses = checked.schema, checked.clauses
     assert schema is not None, "a query runs over a stream whose schema is known"
-    find = matches or meaning(checked)
     found: list[tuple[int, int, str, dict[str, Value]]] = []
-    for partition in partitions(rows, schema, query, ties):
-        for c in {c.without_origins() for c in find(partition.events)}:
+    for partition in partitions(rows, schema, clauses, ties):
+        for c in {c.without_origins() for c in matches(partition.events)}:
             first, last = partition.events[c.start - 1], partition.events[c.end - 1]
-            if query.within is None or within(query.within, first, last):
+            if clauses.within is None or within(clauses.within, first, last):
                 refuse_failures(c)
-                row = {column.name: present(c, column, checked, partition) for column in checked.columns}
+                row = {column.name: present(c, column, clauses, partition) for column in checked.result.columns}
                 found.append((partition.places[c.end - 1], partition.places[c.start - 1], repr(c), row))
     return [row for *_, row in sorted(found, key=lambda item: item[:3])]
 
@@ -61,15 +56,15 @@ def evaluate(
 # --- the stream ---------------------------------------------------------------------------------------------------
 
 
-def partitions(rows: Sequence[Row], schema: Schema, query: ast.Query, ties: str) -> list[Partition]:
+def partitions(rows: Sequence[Row], schema: Schema, clauses: ast.Clauses, ties: str) -> list[Partition]:
     """The stream in order, split by key. NULL is a key of its own; positions are counted within a key."""
     found: dict[tuple[Value, ...], Partition] = {}
     last: dict[tuple[Value, ...], int] = {}
     for place, index in enumerate(ordered(rows, schema)):
         row = rows[index]
-        key = tuple(canonical(row[name.name]) for name in query.partition_by)
+        key = tuple(canonical(row[name.name]) for name in clauses.partition_by)
         if key in last and schema.order_by and ties != "keep":
-            refuse_tie(rows, last[key], index, schema, query)
+            refuse_tie(rows, last[key], index, schema, clauses)
         last[key] = index
         partition = found.setdefault(key, Partition(key, [], []))
         partition.events.append(to_event(row, schema, len(partition.events) + 1))
@@ -86,10 +81,10 @@ def ordered(rows: Sequence[Row], schema: Schema) -> list[int]:
     return sorted(range(len(rows)), key=lambda index: tuple(rows[index][name] for name in schema.order_by))
 
 
-def refuse_tie(rows: Sequence[Row], one: int, two: int, schema: Schema, query: ast.Query) -> None:
+def refuse_tie(rows: Sequence[Row], one: int, two: int, schema: Schema, clauses: ast.Clauses) -> None:
     """Two rows of a partition that are equal under order_by have no defined order."""
     if all(rows[one][name] == rows[two][name] for name in schema.order_by):
-        raise tie((one + 1, two + 1), rows[one], [key.name for key in query.partition_by], schema)
+        raise tie((one + 1, two + 1), rows[one], [key.name for key in clauses.partition_by], schema)
 
 
 def to_event(row: Row, schema: Schema, position: int) -> Event:
@@ -110,28 +105,21 @@ def refuse_failures(c: ComplexEvent) -> None:
             event.value(name)
 
 
-def present(c: ComplexEvent, column: Column, checked: Checked, partition: Partition) -> Value:
+def present(c: ComplexEvent, column: Column, clauses: ast.Clauses, partition: Partition) -> Value:
     """The value of a column of the result for a match."""
     match column.source:
         case PartitionKey(name):
-            return partition.key[[key.name for key in checked.query.partition_by].index(name)]
-        case ast.SelectBound(bound, _):
-            position = c.start if bound.startswith("start") else c.end
-            return partition.events[position - 1].time if bound.endswith("time") else position
-        case ast.SelectVariable(variable, _):
-            structs = [struct(event, checked, variable) for event in c(variable)]
+            return partition.key[[key.name for key in clauses.partition_by].index(name)]
+        case MatchBound(end, timed):
+            position = c.end if end else c.start
+            return partition.events[position - 1].time if timed else position
+        case EventStructs(variable, fields):
+            structs = [{name: event.value(name) for name in fields} for event in c(variable)]
             return structs[0] if column.single else structs
-        case ast.SelectAttribute(variable, attribute, _):
+        case AttributeValues(variable, attribute):
             values = [event.value(attribute) for event in c(variable)]
             return values[0] if column.single else values
-        case ast.SelectAggregation(aggregation, _):
+        case AggregateValue(aggregation, _):
             made = Event(c.end, ((column.name, aggregate(aggregation, c(aggregation.variable))),))
             return made.value(column.name)
     raise AssertionError(f"unknown column {column.source}")
-
-
-def struct(event: Event, checked: Checked, variable: str) -> dict[str, Any]:
-    """An event as it is shown."""
-    assert checked.schema is not None
-    fields = struct_fields(checked.schema, checked.variables[variable])
-    return {name: event.value(name) for name in fields}

@@ -4,77 +4,59 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property, reduce
-from typing import TYPE_CHECKING, Any
+from functools import reduce
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from acelera.automata.terms import Term
-from acelera.engine.plan import Plan
+from acelera.engine.compiled_query import CompiledQuery
 from acelera.engine.predicates.letters import LETTER
-from acelera.engine.session.session import Session, columns_read, fingerprint_of
+from acelera.engine.session.session import Session
+from acelera.engine.storage.snapshots import fingerprint_of
 from acelera.engine.window import window_of
-from acelera.language.aggregates import Aggregate, install
-from acelera.language.checker import Checked
 from acelera.language.schema import Schema
 from acelera.language.types import Kind
 from acelera.spark.pipeline import Pipeline
 from acelera.spark.schemas import spark_schema
 from acelera.spark.spark_expressions import quoted, ticks_of, to_column
 
-if TYPE_CHECKING:
-    from acelera.query import Query
-
 
 @dataclass(frozen=True)
 class Task:
-    """What a worker needs to run a query: all of it can be sent."""
+    """What a worker needs to run a query; the JVM has made some of its tests."""
 
-    source: Any  # the query's text, or an automaton
-    options: dict[str, Any]
-    schema: Schema
-    ties: str
+    query: CompiledQuery
     in_jvm: tuple[int, ...]
-    aggregates: tuple[Aggregate, ...]
 
     def session(self) -> Session:
         """A session of the query."""
-        return self._query.session(self.schema, self.ties, self.in_jvm)
+        return self.query.open(given_tests=self.in_jvm, numbered=False)
 
     def resumed(self, snapshot: bytes) -> Session:
         """A session that goes on from a snapshot."""
-        return self._query.resume(snapshot, self.in_jvm)
-
-    @cached_property
-    def _query(self) -> Query:
-        from acelera.query import query
-
-        install(self.aggregates)
-        options = dict(self.options)
-        select = options.pop("select", None)  # that of an automaton, which has no text to say it in
-        made = query(self.source, **options)
-        return made if select is None else made.with_select(select)
+        return self.query.resume(snapshot, self.in_jvm)
 
     @property
     def fingerprint(self) -> str:
         """What tells this task from others: rows that wait are packed for it."""
-        columns = {name: str(kind.arrow) for name, kind in self.schema.columns.items()}
-        order = (self.schema.order_by, self.schema.type_column)
-        return fingerprint_of(repr((self.source, sorted(self.options.items()), columns, order, self.in_jvm)))
+        schema = self.query.schema
+        columns = {name: str(kind.arrow) for name, kind in schema.columns.items()}
+        order = (schema.order_by, schema.type_column)
+        return fingerprint_of(repr((self.query.fingerprint, columns, order, self.in_jvm)))
 
 
-def run_batch(frame: Any, task: Task, checked: Checked, plan: Plan, pipeline: Pipeline) -> Any:
+def run_batch(frame: Any, query: CompiledQuery, pipeline: Pipeline) -> Any:
     """The frame of the matches."""
-    schema = checked.schema
-    assert schema is not None
-    columns = columns_read(checked, plan, pipeline.in_jvm)
+    schema, task = query.schema, Task(query, pipeline.in_jvm)
+    columns = query.columns_read(pipeline.in_jvm)
     if pipeline.relevant is not None:
         frame = frame.filter(relevant(pipeline, schema))
-    sliced = _Slices.of(frame, checked) if pipeline.sliced else None
+    sliced = _Slices.of(frame, query) if pipeline.sliced else None
     slices = [] if sliced is None else [sliced.column(schema).alias("slice")]
-    moved = frame.select(*slices, *travelling(columns, plan, pipeline, schema))
-    result, names = spark_schema(checked.result_schema), names_of(columns, pipeline)
+    moved = frame.select(*slices, *travelling(columns, query, pipeline))
+    result, names = spark_schema(query.checked.result.schema), names_of(columns, pipeline)
     plain = {name: f"c{index}" for index, name in enumerate(columns)}
     order = [plain[name] for name in schema.order_by]
     if pipeline.keys:
@@ -86,18 +68,18 @@ def run_batch(frame: Any, task: Task, checked: Checked, plan: Plan, pipeline: Pi
     return moved.repartition(1).sortWithinPartitions(*order).mapInArrow(_reader(task, names), result)
 
 
-def travelling(columns: Sequence[str], plan: Plan, pipeline: Pipeline, schema: Schema) -> list[Any]:
+def travelling(columns: Sequence[str], query: CompiledQuery, pipeline: Pipeline) -> list[Any]:
     """The columns that a session reads, under plain names: Spark takes others apart, or mixes them up with ours."""
     from pyspark.sql import functions
 
     found = []
     for index, name in enumerate(columns):
         column = functions.col(quoted(name))
-        if schema.columns[name].kind is Kind.STRING:
+        if query.schema.columns[name].kind is Kind.STRING:
             column = column.cast("string")  # whose order is that of its bytes, whatever the column's collation
         found.append(column.alias(f"c{index}"))
     if pipeline.in_jvm:
-        found.append(letter_column(plan.tests, pipeline.in_jvm, schema).alias("letter"))
+        found.append(letter_column(query.plan.tests, pipeline.in_jvm, query.schema).alias("letter"))
     return found
 
 
@@ -194,14 +176,13 @@ class _Slices:
     window: int
 
     @classmethod
-    def of(cls, frame: Any, checked: Checked) -> _Slices:
+    def of(cls, frame: Any, query: CompiledQuery) -> _Slices:
         """Slices for all processors; looks at the first and the last time of the frame."""
         from pyspark.sql import functions
 
-        assert checked.schema is not None
-        time = _micros(checked.schema)
+        time = _micros(query.schema)
         first, last = frame.agg(functions.min(time), functions.max(time)).collect()[0]
-        window = window_of(checked.query.within, checked.schema).width
+        window = window_of(query.checked.clauses.within, query.schema).width
         assert window is not None
         slices = 2 * _parallelism(frame)
         span = 0 if first is None else last - first

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-from acelera.automata.analysis import reactions, uses_contiguity
-from acelera.automata.model import Acea
 from acelera.automata.terms import Term
-from acelera.engine.plan import Plan
+from acelera.engine.compiled_query import CompiledQuery
 from acelera.engine.positions import distances_matter
-from acelera.language.checker import Checked
 from acelera.spark.spark_expressions import refusal
 
 BUCKETS = 16
@@ -36,9 +32,10 @@ class Pipeline:
     sliced: bool
     in_place: bool  # whether it matters where an event stands, so that none can be dropped
 
-    def lines(self, plan: Plan, columns: Sequence[str], streaming: bool) -> list[str]:
+    def lines(self, query: CompiledQuery, streaming: bool) -> list[str]:
         """The same in words, with the columns that travel."""
-        found = [f"in the JVM, before anything is moved: {_count(len(self.in_jvm), 'test')} of {len(plan.tests)}"]
+        tests = len(query.plan.tests)
+        found = [f"in the JVM, before anything is moved: {_count(len(self.in_jvm), 'test')} of {tests}"]
         found += [f"in Python: {term}" for term in self.in_python]
         if self.relevant is not None:
             found.append("rows that no state reacts to are dropped first")
@@ -46,7 +43,7 @@ class Pipeline:
             found.append("all rows travel: it matters which event stands right after another, or at which position")
         else:
             found.append("all rows travel: each may matter")
-        found.append(f"columns that travel: {', '.join(columns)}")
+        found.append(f"columns that travel: {', '.join(query.columns_read(self.in_jvm))}")
         if streaming:
             found.append(f"rows wait for the watermark; then {self._bucketed()}")
         elif self.keys:
@@ -65,19 +62,16 @@ class Pipeline:
         return f"split by {', '.join(self.keys)}, in {BUCKETS} buckets with a state each"
 
 
-def pipeline_of(checked: Checked, automaton: Acea, plan: Plan) -> Pipeline:
+def pipeline_of(query: CompiledQuery) -> Pipeline:
     """How a query runs over a frame of its schema."""
-    schema, query = checked.schema, checked.query
-    assert schema is not None
+    schema, plan, clauses = query.schema, query.plan, query.checked.clauses
     in_jvm = tuple(number for number, test in enumerate(plan.tests) if refusal(test, schema) is None)[:MOST_TESTS]
     in_python = tuple(test for number, test in enumerate(plan.tests) if number not in in_jvm)
-    counts = distances_matter(checked, plan)
-    in_place = counts or uses_contiguity(automaton)
-    relevant = None if in_place else tuple(reactions(automaton))
-    if relevant is not None and () in relevant:
-        relevant = None
-    keys = (*(key.name for key in query.partition_by), *(() if counts else plan.split_by))
-    timed = query.within is not None and query.within.unit != "events"
+    counts = distances_matter(query.checked, plan)
+    in_place = counts or plan.uses_contiguity
+    relevant = None if in_place or () in plan.reactions else plan.reactions
+    keys = (*(key.name for key in clauses.partition_by), *(() if counts else plan.split_by))
+    timed = clauses.within is not None and clauses.within.unit != "events"
     sliced = timed and not keys and not counts
     return Pipeline(in_jvm, in_python, relevant, tuple(dict.fromkeys(keys)), sliced, in_place)
 

@@ -13,15 +13,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from acelera.automata.model import Acea
-from acelera.engine.plan import Plan
+from acelera.engine.compiled_query import CompiledQuery
 from acelera.engine.predicates.letters import LETTER
-from acelera.engine.session.session import columns_read
 from acelera.errors import AceleraWarning, SchemaError, UsageError
-from acelera.language.aggregates import own_aggregates
-from acelera.language.checker import Checked
 from acelera.language.schema import Schema
-from acelera.spark.batch import Task, run_batch
+from acelera.spark.batch import run_batch
 from acelera.spark.pipeline import pipeline_of
 from acelera.spark.schemas import arrow_schema, nullable, spark_schema
 from acelera.spark.spark_expressions import quoted
@@ -104,10 +100,9 @@ def _typed(name: str, frame: Any, schema: Schema) -> Any:
     return frame.select(*columns)
 
 
-def _refuse_names(frame: Any, checked: Checked, plan: Plan, with_all_columns: bool) -> None:
+def _refuse_names(frame: Any, query: CompiledQuery, with_all_columns: bool) -> None:
     """One name is taken, and Spark does not tell names apart by case, unless told to."""
-    assert checked.schema is not None
-    read = list(checked.schema.columns) if with_all_columns else columns_read(checked, plan)
+    read = list(query.schema.columns) if with_all_columns else query.columns_read()
     if LETTER in read:
         raise UsageError(f"a column is called {LETTER!r}, which has a meaning of its own on Spark; rename it")
     if _tells_case(frame):
@@ -119,7 +114,7 @@ def _refuse_names(frame: Any, checked: Checked, plan: Plan, with_all_columns: bo
                 f"the query reads the column `{name}`, which Spark does not tell apart from `{alike[0]}`; rename one, "
                 "or set spark.sql.caseSensitive to true"
             )
-    both = _names_alike(column.name for column in checked.columns)
+    both = _names_alike(column.name for column in query.checked.result.columns)
     if both is not None:
         raise UsageError(
             f"two columns of the result are called `{both[0]}` and `{both[1]}`, which Spark does not tell apart; "
@@ -146,22 +141,13 @@ def _see_to_python(spark: Any) -> None:
         )
 
 
-def run(
-    source: tuple[Any, dict[str, Any]],
-    frame: Any,
-    checked: Checked,
-    automaton: Acea,
-    plan: Plan,
-    late_events: str | None = None,
-) -> Any:
+def run(query: CompiledQuery, frame: Any, late_events: str | None = None) -> Any:
     """The frame of the matches of a query."""
-    assert checked.schema is not None
     if late_events is not None and not frame.isStreaming:
         raise UsageError("late_events=… is for streams: in a frame that is all there no event comes late; leave it out")
-    _refuse_names(frame, checked, plan, late_events is not None)
+    _refuse_names(frame, query, late_events is not None)
     _see_to_python(frame.sparkSession)
-    pipeline = pipeline_of(checked, automaton, plan)
-    task = Task(*source, checked.schema, "error", pipeline.in_jvm, own_aggregates())
+    pipeline = pipeline_of(query)
     if frame.isStreaming:
-        return run_streaming(frame, task, checked, plan, pipeline, late_events)
-    return run_batch(frame, task, checked, plan, pipeline)
+        return run_streaming(frame, query, pipeline, late_events)
+    return run_batch(frame, query, pipeline)

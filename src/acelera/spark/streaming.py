@@ -22,12 +22,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from acelera.engine.plan import Plan
+from acelera.engine.compiled_query import CompiledQuery
 from acelera.engine.session.order import order_columns, sorted_indices
-from acelera.engine.session.session import Session, columns_read, fingerprint_of
+from acelera.engine.session.session import Session
 from acelera.engine.ticks import FAR_PAST
 from acelera.errors import AceleraWarning, SnapshotError, UsageError
-from acelera.language import ast
 from acelera.language.checker import Checked
 from acelera.language.schema import Schema
 from acelera.spark.batch import Batches, Task, names_of, relevant, travelling
@@ -57,31 +56,27 @@ _PARTITIONS = "spark.sql.shuffle.partitions"
 _PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 
 
-def run_streaming(
-    frame: Any, task: Task, checked: Checked, plan: Plan, pipeline: Pipeline, late_events: str | None
-) -> Any:
+def run_streaming(frame: Any, query: CompiledQuery, pipeline: Pipeline, late_events: str | None) -> Any:
     """The growing frame of the matches, and of late events in a column of that name if there is one."""
     from pyspark.sql import functions
 
-    columns, found = checked.result_schema, _processed(frame, task, checked, plan, pipeline, late_events is not None)
+    columns, found = query.checked.result.schema, _processed(frame, query, pipeline, late_events is not None)
     if late_events is not None:
         if late_events.lower() in (name.lower() for name in columns.names):
             raise UsageError(f"late_events={late_events!r}: the result has a column of that name; choose another")
-        columns = columns.append(pa.field(late_events, pa.struct(_stream_schema(task.schema))))
+        columns = columns.append(pa.field(late_events, pa.struct(_stream_schema(query.schema))))
     late = functions.coalesce(functions.sum(LATE), functions.lit(0)).alias("late_events")
-    observed = found.observe(_metrics_name(task), late)
+    observed = found.observe(_metrics_name(query), late)
     unpacked = observed.select(MATCHES, LATE_ROWS).mapInArrow(_unpacker(columns), spark_schema(columns))
-    return _with_watermark(unpacked, checked, _delay(frame, task.schema))
+    return _with_watermark(unpacked, query.checked, _delay(frame, query.schema))
 
 
 def _with_watermark(matches: Any, checked: Checked, delay: int) -> Any:
     """The matches, with the watermark of their events on the column that tells when they end, if there is one."""
     from pyspark.sql import functions
 
-    bounds = [(each.name, each.source) for each in checked.columns if isinstance(each.source, ast.SelectBound)]
-    ends = [name for name, source in bounds if source.bound == "end_time"]
     named = {name: functions.col(quoted(name)) for name in matches.columns}
-    for name in ends[:1]:  # Spark knows of one
+    for name in checked.result.end_times[:1]:  # Spark knows of one
         named[name] = named[name].alias(name, metadata={_DELAY: delay})
     return matches.select(*named.values())
 
@@ -89,11 +84,11 @@ def _with_watermark(matches: Any, checked: Checked, delay: int) -> Any:
 _used: defaultdict[str, Iterator[int]] = defaultdict(lambda: itertools.count(1))
 
 
-def _metrics_name(task: Task) -> str:
+def _metrics_name(query: CompiledQuery) -> str:
     """A name that no other metrics of a stream have: by the query, and by how often it has been run before."""
-    query = fingerprint_of(repr((task.source, sorted(task.options.items()))))[:8]
-    number = next(_used[query])
-    return f"{METRICS}{query}" if number == 1 else f"{METRICS}{query}-{number}"
+    name = query.fingerprint[:8]
+    number = next(_used[name])
+    return f"{METRICS}{name}" if number == 1 else f"{METRICS}{name}-{number}"
 
 
 def late_events_of(progress: Any) -> int:
@@ -102,14 +97,13 @@ def late_events_of(progress: Any) -> int:
     return sum(getattr(row, "late_events", 0) or 0 for name, row in metrics if name.startswith(METRICS))
 
 
-def _processed(frame: Any, task: Task, checked: Checked, plan: Plan, pipeline: Pipeline, with_late_events: bool) -> Any:
+def _processed(frame: Any, query: CompiledQuery, pipeline: Pipeline, with_late_events: bool) -> Any:
     """What each bucket gives."""
     from pyspark.sql import functions
 
-    schema = checked.schema
-    assert schema is not None
+    schema = query.schema
     check_requirements(frame, schema)
-    columns = columns_read(checked, plan, pipeline.in_jvm)
+    columns = query.columns_read(pipeline.in_jvm)
     kept = names_of(columns, pipeline)
     if with_late_events:  # whole
         columns += [name for name in schema.columns if name not in columns]
@@ -119,10 +113,10 @@ def _processed(frame: Any, task: Task, checked: Checked, plan: Plan, pipeline: P
         bucket = functions.pmod(hashed, functions.lit(BUCKETS)).cast("int")
     # Spark would move a filter below the watermark, which would then not see the rows that are dropped.
     wanted = relevant(pipeline, schema).alias(RELEVANT)
-    moved = frame.select(bucket.alias(SPREAD), wanted, *travelling(columns, plan, pipeline, schema))
+    moved = frame.select(bucket.alias(SPREAD), wanted, *travelling(columns, query, pipeline))
     packer = _packer(names_of(columns, pipeline), BUCKETS if pipeline.keys else 1)
     packed = moved.mapInArrow(packer, f"{BUCKET} int, {ROWS} binary")
-    processor = _processor(task, kept, list(schema.columns) if with_late_events else [])
+    processor = _processor(Task(query, pipeline.in_jvm), kept, list(schema.columns) if with_late_events else [])
     output = f"{MATCHES} binary, {LATE} bigint, {LATE_ROWS} binary"
     return packed.groupBy(BUCKET).transformWithStateInPandas(processor, output, "Append", "EventTime")
 
@@ -236,7 +230,7 @@ class Bucket:
     def add(self, rows: pa.Table) -> None:
         """More rows; those that the watermark had passed before are late."""
         rows = self._conform(rows)
-        order_columns(rows, self.task.schema, None)  # a row without a time has no place
+        order_columns(rows, self.task.query.schema, None)  # a row without a time has no place
         in_time = pc.greater_equal(rows.column(self.waiting.time).cast(pa.int64()), self.waiting.passed)
         late = rows.filter(pc.invert(in_time))
         if late.num_rows:
@@ -251,7 +245,7 @@ class Bucket:
 
     def _conform(self, rows: pa.Table) -> pa.Table:
         """Rows of the types that were announced: Spark hands over times in the zone of the session of the day."""
-        known = self.task.schema.columns
+        known = self.task.query.schema.columns
         kinds = [known[each.name].arrow if each.name in known else each.type for each in rows.schema]
         return rows.cast(pa.schema(list(zip(rows.column_names, kinds, strict=True))))
 
@@ -262,7 +256,7 @@ class Bucket:
             return
         if self.session is None:
             self.session = self.task.session() if self.snapshot is None else self.task.resumed(self.snapshot())
-        indices = sorted_indices(order_columns(rows, self.task.schema, None))
+        indices = sorted_indices(order_columns(rows, self.task.query.schema, None))
         yield from self.session.stream(rows if indices is None else rows.take(pa.array(indices)))
         self.session.compact()
 
@@ -292,7 +286,7 @@ class _Kept:
 def _processor(task: Task, columns: list[str], late_columns: list[str]) -> Any:
     from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
 
-    made_by, time = f"{BUCKETS} buckets, {task.fingerprint}", task.schema.order_by[0]
+    made_by, time = f"{BUCKETS} buckets, {task.fingerprint}", task.query.schema.order_by[0]
 
     class Processor(StatefulProcessor):  # type: ignore[misc]  # Spark's classes have no types
         """The state of a bucket, as Spark keeps it."""

@@ -85,7 +85,8 @@ def partials(stream: Stream, keys: Sequence[Key], limit: int) -> Partials:
 
 
 def _partials(runs: Runs, steps: Steps, stream: Stream) -> Iterator[Partial]:
-    at, actions = stream.session.store.frame().positions, stream.session.machine.actions
+    matcher = stream.session.matcher
+    at, actions = matcher.store.frame().positions, matcher.machine.actions
     for waiting, split in runs.held(runs.floor(ahead=1)):
         state, waits = steps.state(waiting), steps.waits([(waiting, split)])
         for start, marked in runs.paths(waiting.node):
@@ -114,25 +115,27 @@ class Runs:
     """The partial matches that a session holds of a key of PARTITION BY."""
 
     def __init__(self, session: Session, key: Key) -> None:
-        self.session, self.key = session, key
-        known, width = session.partitions.values(), len(session.partitions.columns)
+        self._matcher, self.key = session.matcher, key
+        stream = session.incoming.partitions
+        partitions, counts, keys = stream.partitions, stream.counts, stream.keys
+        known, width = partitions.values(), len(partitions.columns)
         number = known.index(key) if key in known else len(known)
-        self.events = int(session.counts[number]) if number < min(len(known), len(session.counts)) else 0
-        columns = session.keys.columns[width:]
+        self.events = int(counts[number]) if number < min(len(known), len(counts)) else 0
+        columns = keys.columns[width:]
         self._numbers = [
             (number, tuple(zip(columns, values[width:], strict=True)))
-            for number, values in enumerate(session.keys.values())
+            for number, values in enumerate(keys.values())
             if values[:width] == key
         ]
 
     def floor(self, ahead: int = 0) -> int:
         """The oldest tick at which a match may start that ends with the last event, or with one after it."""
-        window = self.session.window
-        return self.session.floor if window.timed else int(window.floors(np.array([self.events + ahead]))[0])
+        window = self._matcher.window
+        return self._matcher.floor if window.timed else int(window.floors(np.array([self.events + ahead]))[0])
 
     def held(self, floor: int) -> list[Standing]:
         """Where partial matches stand that may go on."""
-        machine = self.session.machine
+        machine = self._matcher.machine
         return [
             (each, split)
             for number, split in self._numbers
@@ -150,7 +153,7 @@ class Runs:
 
     def starts(self, floor: int) -> dict[int, Start]:
         """The first events of partial matches, by their place in the stream."""
-        nodes, places = self.session.machine.arena.arrays, self.session.store.places
+        nodes, places = self._matcher.machine.arena.arrays, self._matcher.store.places
         found: dict[int, Start] = {}
         for waiting, split in self.held(floor):
             for node in self._below([waiting.node], floor):
@@ -161,8 +164,8 @@ class Runs:
 
     def paths(self, node: int) -> Iterator[tuple[int, list[tuple[int, int]]]]:
         """The partial matches of a node: the row of the first event, and the actions with their rows in order."""
-        nodes, floor = self.session.machine.arena.arrays, self.floor(ahead=1)
-        actions = len(self.session.machine.actions)
+        nodes, floor = self._matcher.machine.arena.arrays, self.floor(ahead=1)
+        actions = len(self._matcher.machine.actions)
         todo: list[tuple[int, list[tuple[int, int]]]] = [(node, [])]
         while todo:
             node, marked = todo.pop()
@@ -175,7 +178,7 @@ class Runs:
 
     def _following(self, node: int, floor: int) -> list[int]:
         """The nodes that a node is made of, and that are in the window."""
-        nodes = self.session.machine.arena.arrays
+        nodes = self._matcher.machine.arena.arrays
         mark, left, right = int(nodes.mark[node]), int(nodes.left[node]), int(nodes.right[node])
         if mark == BOTTOM:
             return []
@@ -198,7 +201,7 @@ class Steps:
     """Where partial matches stand and what takes them further, in words."""
 
     def __init__(self, stream: Stream) -> None:
-        self._stream, self._plan = stream, stream.session.plan
+        self._stream, self._plan = stream, stream.session.matcher.plan
         self._outgoing: dict[int, list[Edge]] = {}
         for edge in self._plan.edges:
             self._outgoing.setdefault(edge.source, []).append(edge)

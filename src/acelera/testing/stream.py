@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import copy
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -16,7 +15,6 @@ from acelera.engine.session.session import Session
 from acelera.errors import DataError, SchemaError, did_you_mean
 from acelera.language import ast
 from acelera.language.aggregates import canonical
-from acelera.language.checker import check
 from acelera.language.order_errors import show
 from acelera.language.schema import Schema, schema_of
 from acelera.language.types import Kind
@@ -92,12 +90,14 @@ class Stream:
             known = set(found.names)
             self.missing = [name for name in _columns_asked(query, type_column) if name not in known]
             schema = pa.schema([*found, *(pa.field(name, pa.null()) for name in self.missing)])
-        self.schema: Schema = schema_of(schema, type_column=type_column, event_type=event_type, stream=query.ast.stream)
+        self.schema: Schema = schema_of(
+            schema, type_column=type_column, event_type=event_type, stream=query.clauses.stream
+        )
         self.known = [name for name in self.schema.columns if name not in self.missing]
         self.variables = [name for name, held in query.variables.items() if held != "none"]
         self.open = partial(_showing_positions(query, self.variables).open, self.schema, **options)
         self.session: Session = self.open()
-        self._partition_by = [key.name for key in query.ast.partition_by]
+        self._partition_by = [key.name for key in query.clauses.partition_by]
         self._batches: list[pa.Table] = []
         self.keys: list[Key] = []
         self.types: list[str] = []
@@ -194,9 +194,7 @@ def _showing_positions(query: Query, variables: Sequence[str]) -> Query:
     """The query, with further columns: where a match starts and ends, and the positions of each variable."""
     bounds = [ast.SelectBound(bound, f"\0{bound}") for bound in ("start", "end")]
     held = [ast.SelectAttribute(name, "position", f"\0{number}") for number, name in enumerate(variables)]
-    showing = copy.copy(query)
-    showing.ast = replace(query.ast, select=(*query.ast.select, *bounds, *held))
-    return showing
+    return query.with_select([*query.clauses.select, *bounds, *held])
 
 
 def _columns_asked(query: Query, type_column: str | None) -> list[str]:
@@ -207,10 +205,8 @@ def _columns_asked(query: Query, type_column: str | None) -> list[str]:
         terms += [*(term for _, term in label.assign), *label.predicate]
         terms += [term for _, bag in label.marks for mark in bag for term in mark.terms()]
     names = [part.name for term in terms for part in subterms(term) if isinstance(part, Attr)]
-    variables = check(query.ast, None, query.bag_union).variables  # without a schema, they have what was made
-    for item in query.ast.select:
-        shown = item.aggregation if isinstance(item, ast.SelectAggregation) else item
-        if isinstance(shown, ast.Aggregation | ast.SelectAttribute) and shown.attribute is not None:
-            names += [shown.attribute] if shown.attribute not in variables[shown.variable].attributes else []
-    names += [key.name for key in query.ast.partition_by]
+    checked = query.pattern.check(query.clauses, None)  # without a schema, variables have what was made
+    asked = checked.result.named_attributes
+    names += [name for variable, name in asked if name not in checked.variables[variable].attributes]
+    names += [key.name for key in query.clauses.partition_by]
     return [name for name in dict.fromkeys(names) if name not in ("type", "position", "time", type_column)]

@@ -63,7 +63,7 @@ class Tester:
             "event_type": event_type,
             "ties": ties,
         }
-        only = event_type or (self.query.ast.stream if type_column is None else None)
+        only = event_type or (self.query.clauses.stream if type_column is None else None)
         ordered = [order_by] if isinstance(order_by, str) else order_by
         self._columns = Columns(type_column, only, ordered[0] if isinstance(ordered, Sequence) and ordered else None)
         self._stream = None if schema is None else Stream(self.query, schema, (), **self._options)
@@ -93,8 +93,7 @@ class Tester:
 
     def _rows(self, events: object) -> Sequence[Row]:
         if isinstance(events, str):
-            nodes = ast.walk(self.query.ast.formula)
-            named = [each.name for each in nodes if isinstance(each, ast.EventType | ast.Next)]
+            named = self.query.pattern.event_types
             letters = all(len(name) == 1 for name in (*named, self._options["event_type"] or "?"))
             return rows_of(events, self._columns, letters)
         rows = [events] if isinstance(events, Mapping) else events
@@ -114,7 +113,8 @@ class Tester:
 
     def _asked(self, key: Any) -> list[Key]:
         """The keys that are asked for: all if it is None."""
-        names, values = [each.name for each in self.query.ast.partition_by], key if isinstance(key, tuple) else (key,)
+        names = [each.name for each in self.query.clauses.partition_by]
+        values = key if isinstance(key, tuple) else (key,)
         if key is not None and len(names) != len(values):
             wanted = f"has a value for each of {', '.join(names)}" if names else "needs PARTITION BY"
             raise UsageError(f"key={key!r}: a key {wanted}")
@@ -176,7 +176,7 @@ class Tester:
 
     def _begun(self, key: Key, stream: Stream) -> list[_Begun]:
         """What became of matches that began: the stream is read again, event by event."""
-        session, steps, within = stream.open(), Steps(stream), self.query.ast.within
+        session, steps, within = stream.open(), Steps(stream), self.query.clauses.within
         begun: dict[int, _Begun] = {}
         waiting: dict[int, Start] = {}
         for place, (event, its_key) in enumerate(zip(stream.events(), stream.keys, strict=True)):

@@ -126,10 +126,19 @@ class Arena:
         """Room for twice as many nodes."""
         self.arrays = grown_group(self.arrays, 2 * len(self.arrays.mark))
 
-    def marked_with(self, marks: npt.NDArray[np.bool_]) -> Ints:
-        """The nodes whose mark is among these; bottom nodes are always among them."""
+    def rows(self, actions: int) -> Ints:
+        """The rows that nodes refer to, one for each of them, where there are so many actions."""
+        return np.asarray(self.arrays.right[self._with_rows(actions)])
+
+    def keep_rows(self, actions: int) -> Ints:
+        """The rows that nodes refer to; they are numbered anew, in order."""
+        rows, moved = np.unique(self.rows(actions), return_inverse=True)
+        self.arrays.right[self._with_rows(actions)] = moved
+        return rows
+
+    def _with_rows(self, actions: int) -> Ints:
         mark = self.arrays.mark[: self.size]
-        return np.flatnonzero((mark == BOTTOM) | ((mark >= 0) & marks[mark]))
+        return np.flatnonzero((mark == BOTTOM) | ((mark >= 0) & (mark < actions)))
 
     def stored(self, actions: int) -> Ints:
         """The stored values that nodes refer to, where there are so many actions."""

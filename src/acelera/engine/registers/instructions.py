@@ -14,7 +14,7 @@ from acelera.engine.plan import Action, Edge, Plan, stored_fields
 from acelera.engine.registers import opcodes as op
 from acelera.engine.registers.code import NO_INSTRUCTION, UNITS, Cell, Code, Universal, flavour
 from acelera.engine.registers.dependencies import chain, finest_unit, starts
-from acelera.engine.registers.layout import Layout
+from acelera.engine.registers.register_layout import Layout
 from acelera.engine.registers.term_instructions import Bound, Terms, aggregate_code
 from acelera.engine.registers.writer import Writer
 from acelera.language.lowering import UnsupportedError

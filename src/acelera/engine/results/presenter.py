@@ -12,18 +12,18 @@ import pyarrow as pa
 
 from acelera.automata.labels import Mark
 from acelera.automata.terms import Attr, Const, Finish, Reg, Term
-from acelera.engine.frames import Frame, column_of
+from acelera.engine.frames import Frame
 from acelera.engine.machines.machine import Machine
 from acelera.engine.nodes.matches import Listed, Tree
 from acelera.engine.plan import FoldStep, Plan, stored_fields
 from acelera.engine.results.folds import fold
 from acelera.engine.results.gathering import rows_held, taken
-from acelera.engine.results.seen import aggregated_actions, aggregated_type, given_attribute, given_type, may_fail
+from acelera.engine.results.seen import aggregated_actions, given_attribute, given_type, may_fail
 from acelera.engine.results.walks import Walk
-from acelera.engine.session.store import ordinary, output_column
-from acelera.language import ast
+from acelera.engine.storage.columns import ordinary, output_column
 from acelera.language.aggregates import find_aggregate
-from acelera.language.checker import Checked, Column, PartitionKey, struct_fields
+from acelera.language.checker import Checked
+from acelera.language.result import AggregateValue, AttributeValues, Column, EventStructs, MatchBound, PartitionKey
 from acelera.language.types import INT, NULL, Type
 
 Ints = npt.NDArray[Any]
@@ -101,27 +101,6 @@ class Held:
         return np.asarray(upto[self._page.offsets])
 
 
-def columns_kept(checked: Checked, plan: Plan) -> list[str]:
-    """The columns that must be kept of every row: those that are shown, or aggregated when matches are listed."""
-    schema = checked.schema
-    assert schema is not None
-    wanted: set[str] = {key.name for key in checked.query.partition_by}
-    for column in checked.columns:
-        match column.source:
-            case ast.SelectBound(bound, _):
-                wanted.add("time" if bound.endswith("time") else "position")
-            case ast.SelectVariable(variable, _):
-                wanted |= set(struct_fields(schema, checked.variables[variable]))
-            case ast.SelectAttribute(_, attribute, _):
-                wanted.add(attribute)
-            case ast.SelectAggregation(aggregation, _):
-                wanted |= {aggregation.attribute} if aggregation.attribute is not None else set()
-    given = (term for edge in plan.edges for step in edge.action.folds for term in step.given)
-    wanted |= {term.name for term in given if isinstance(term, Attr)}
-    kept = {column_of(name, schema) for name in wanted}
-    return [name for name in schema.columns if name in kept]
-
-
 class Presenter:
     """Builds result batches for a query whose matches carry the actions of a plan."""
 
@@ -144,9 +123,9 @@ class Presenter:
         else:
             page = _Page(self, matches, rows)
         page.refuse_failures()
-        arrays = [page.column(column) for column in self.checked.columns]
+        arrays = [page.column(column) for column in self.checked.result.columns]
         page.close()
-        return pa.RecordBatch.from_arrays(arrays, schema=self.checked.result_schema)
+        return pa.RecordBatch.from_arrays(arrays, schema=self.checked.result.schema)
 
 
 class _Page:
@@ -193,17 +172,17 @@ class _Page:
         match column.source:
             case PartitionKey(name):
                 return self._cast(taken(self._shown(name), self.listed.end_row), column.type)
-            case ast.SelectBound(bound, _):
-                at = self.listed.start_row if bound.startswith("start") else self.listed.end_row
-                if bound.endswith("time"):
+            case MatchBound(end, timed):
+                at = self.listed.end_row if end else self.listed.start_row
+                if timed:
                     return self._cast(taken(self._shown("time"), at), column.type)
                 return pa.array(self.rows.positions[at], column.type)
-            case ast.SelectVariable(variable, _):
+            case EventStructs(variable, _):
                 return self._listed(variable, column, lambda kind: self._struct(variable, kind))
-            case ast.SelectAttribute(variable, attribute, _):
+            case AttributeValues(variable, attribute):
                 return self._listed(variable, column, lambda kind: self._attribute(variable, attribute, kind))
-            case ast.SelectAggregation(aggregation, _):
-                return self._aggregated(aggregation, column.type)
+            case AggregateValue():
+                return self._aggregated(column.source, column.type)
         raise AssertionError(f"unknown column {column.source}")
 
     def _listed(self, variable: str, column: Column, values: Callable[[pa.DataType], Any]) -> Any:
@@ -220,8 +199,9 @@ class _Page:
             return pa.array([{}] * len(self.held(variable).row), kind)
         return pa.StructArray.from_arrays(arrays, fields=fields)
 
-    def _aggregated(self, node: ast.Aggregation, kind: pa.DataType) -> Any:
-        function, given, values = find_aggregate(node.function), aggregated_type(node, self.presenter.checked), None
+    def _aggregated(self, shown: AggregateValue, kind: pa.DataType) -> Any:
+        node, given, values = shown.aggregation, shown.given, None
+        function = find_aggregate(node.function)
         assert function is not None
         if self.tree is not None:
             found = None
@@ -230,7 +210,7 @@ class _Page:
             if attribute is None or {self._source(mark, attribute) for bag in bags for mark in bag} == {(COLUMN, 0)}:
                 walk = self._walk(attribute, [len(bag) for bag in bags], node.ignore_nulls)
                 found = None if walk is None else walk.aggregate(function, given, kind)
-            return found if found is not None else self._by_pieces(lambda page: page._aggregated(node, kind))
+            return found if found is not None else self._by_pieces(lambda page: page._aggregated(shown, kind))
         held = self.held(node.variable)
         if node.attribute is not None and given is not None:
             values = self._attribute(node.variable, node.attribute, given.arrow)

@@ -13,7 +13,6 @@ from acelera.automata.terms import Attr, Const, Finish, Reg, Term, subterms
 from acelera.engine.frames import attribute_type
 from acelera.engine.plan import Action, FoldStep, Plan, stored_fields
 from acelera.engine.results.walks import can_walk
-from acelera.language import ast
 from acelera.language.aggregates import find_aggregate
 from acelera.language.checker import Checked
 from acelera.language.schema import Schema
@@ -26,7 +25,7 @@ _LEAVES_64_BITS = ("sum", "product", "avg", "range")
 def unseen_actions(checked: Checked, plan: Plan) -> frozenset[Action]:
     """The actions that leave nothing in a match that is shown, aggregated, or an error."""
     assert checked.schema is not None
-    shown = _shown_variables(checked)
+    shown = checked.result.variables
     folds = _folds_asked_for(plan, shown, checked.schema)
     return frozenset(
         action
@@ -41,7 +40,7 @@ def aggregated_actions(checked: Checked, plan: Plan) -> frozenset[Action]:
     """The actions that leave nothing in a match but values for aggregates, if they may do so again and again and if all
     such aggregates can be computed for many matches at once.
     """
-    unseen, listed = unseen_actions(checked, plan), _listed_variables(checked)
+    unseen, listed = unseen_actions(checked, plan), checked.result.listed_variables
     found = frozenset(
         action
         for action in dict.fromkeys(edge.action for edge in plan.edges)
@@ -81,37 +80,10 @@ def _aggregates(checked: Checked, plan: Plan) -> Iterator[tuple[str, Type | None
     schema = checked.schema
     assert schema is not None
     steps = list(dict.fromkeys(step for edge in plan.edges for step in edge.action.folds))
-    for index in _folds_asked_for(plan, _shown_variables(checked), schema):
+    for index in _folds_asked_for(plan, checked.result.variables, schema):
         yield plan.folds[index].function, given_type(index, steps, schema)
-    for column in checked.columns:
-        if isinstance(column.source, ast.SelectAggregation):
-            yield column.source.aggregation.function, aggregated_type(column.source.aggregation, checked)
-
-
-def aggregated_type(node: ast.Aggregation, checked: Checked) -> Type | None:
-    """The type of the values that SELECT aggregates; None if it counts events."""
-    assert checked.schema is not None
-    if node.attribute is None:
-        return None
-    known = checked.variables[node.variable].attributes.get(node.attribute)
-    return known or attribute_type(node.attribute, checked.schema)
-
-
-def _listed_variables(checked: Checked) -> set[str]:
-    """The variables whose events are shown."""
-    sources = [column.source for column in checked.columns]
-    return {each.variable for each in sources if isinstance(each, ast.SelectVariable | ast.SelectAttribute)}
-
-
-def _shown_variables(checked: Checked) -> set[str]:
-    found = set()
-    for column in checked.columns:
-        match column.source:
-            case ast.SelectVariable(variable, _) | ast.SelectAttribute(variable, _, _):
-                found.add(variable)
-            case ast.SelectAggregation(aggregation, _):
-                found.add(aggregation.variable)
-    return found
+    for shown in checked.result.aggregates:
+        yield shown.aggregation.function, shown.given
 
 
 def _folds_asked_for(plan: Plan, shown: set[str], schema: Schema) -> set[int]:

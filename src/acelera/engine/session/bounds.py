@@ -8,12 +8,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Protocol
 
+from acelera.engine.session.pages import Page
 from acelera.errors import AceleraWarning, TooManyMatchesError, UsageError
-
-if TYPE_CHECKING:
-    from acelera.engine.session.session import Page, Session
 
 MOST_MATCHES = 100_000_000
 """So many are put into one table, if no limit says otherwise."""
@@ -25,6 +23,20 @@ REMEDIES = (
     "limit=… makes only the first of them, WITHIN bounds how far apart their events are, a narrower pattern (FILTER, "
     "`:` and `:+` for events next to each other) has fewer"
 )
+
+
+class Counting(Protocol):
+    """Who reads events and finds matches; `told_of_many` is whether it was said that there are many."""
+
+    told_of_many: bool
+
+    @property
+    def events(self) -> int:
+        """How many events were read."""
+
+    @property
+    def matches(self) -> int:
+        """How many matches were found."""
 
 
 def limited(pages: Iterator[Page], limit: int | None) -> Iterator[Page]:
@@ -49,7 +61,7 @@ def warn_of_more(limit: int | None, stacklevel: int) -> None:
     warnings.warn(told, AceleraWarning, stacklevel)
 
 
-def watched(session: Session, pages: Iterator[Page]) -> Iterator[Page]:
+def watched(session: Counting, pages: Iterator[Page]) -> Iterator[Page]:
     """The pages, and once a warning if there are far more matches than events."""
     for page in pages:
         yield page
@@ -60,7 +72,7 @@ def watched(session: Session, pages: Iterator[Page]) -> Iterator[Page]:
             warnings.warn(told, AceleraWarning, stacklevel=6)
 
 
-def gathered(session: Session, pages: Iterator[Page], limit: int | None = None) -> list[Page]:
+def gathered(session: Counting, pages: Iterator[Page], limit: int | None = None) -> list[Page]:
     """All pages, if there is room for them in one table."""
     found: list[Page] = []
     made, held, most = 0, 0, memory() // 2
@@ -75,7 +87,7 @@ def gathered(session: Session, pages: Iterator[Page], limit: int | None = None) 
 
 
 @contextmanager
-def told_of_memory(session: Session) -> Iterator[None]:
+def told_of_memory(session: Counting) -> Iterator[None]:
     """Where memory runs out, say how many matches there were."""
     try:
         yield
@@ -101,7 +113,7 @@ def memory() -> int:
     return min(sizes)
 
 
-def _too_many(session: Session, why: str) -> TooManyMatchesError:
+def _too_many(session: Counting, why: str) -> TooManyMatchesError:
     return TooManyMatchesError(
         f"{session.matches:,} matches so far, over {session.events:,} events, {why}. {REMEDIES}; q.stream gives them "
         "some at a time"

@@ -11,8 +11,8 @@ import pyarrow as pa
 
 from acelera.engine.frames import Frame
 from acelera.engine.jit import Array, compiled
-from acelera.engine.session.store import ordinary
 from acelera.engine.storage.byte_rows import ByteRows, Rows, coded, of_matrix, of_texts, side_by_side
+from acelera.engine.storage.columns import ordinary
 from acelera.language.events import Value
 from acelera.language.schema import Schema
 from acelera.tables import plain_values

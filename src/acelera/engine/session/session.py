@@ -2,52 +2,28 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from acelera.automata.terms import Attr, Sql, Term, subterms
-from acelera.engine.frames import Frame, column_of
-from acelera.engine.machines.choice import machine_of
-from acelera.engine.machines.machine import Events, Machine
 from acelera.engine.plan import Plan
-from acelera.engine.positions import absolute_positions_matter
-from acelera.engine.predicates.letters import LETTER, Alphabet
-from acelera.engine.results.presenter import Presenter, columns_kept
-from acelera.engine.results.seen import unseen_actions
 from acelera.engine.session.bounds import gathered, told_of_memory
-from acelera.engine.session.keys import Keys, count_positions
-from acelera.engine.session.order import Order
-from acelera.engine.session.store import Store, decoded, ordinary, picked
-from acelera.engine.storage import validation as check
-from acelera.engine.storage.growing import grown, wasteful
-from acelera.engine.storage.snapshots import Section, pack
-from acelera.engine.ticks import FAR_PAST
-from acelera.engine.window import Window, window_of
-from acelera.errors import SchemaError, SnapshotError, UsageError, did_you_mean
+from acelera.engine.session.incoming import Incoming
+from acelera.engine.session.matcher import Matcher
+from acelera.engine.session.outgoing import Outgoing
+from acelera.engine.session.pages import Page, in_order
+from acelera.engine.storage.snapshots import pack
+from acelera.engine.window import window_of
+from acelera.errors import UsageError
 from acelera.language.checker import Checked
-from acelera.language.schema import Schema, refuse_repeated
-from acelera.language.types import from_arrow
-from acelera.tables import refuse_bad_text, to_arrow
 
 Ints = npt.NDArray[Any]
 
 ROWS_AT_ONCE = 1 << 17
-
-
-@dataclass(frozen=True)
-class Page:
-    """Some rows of the result, and where in the stream their matches end and start."""
-
-    rows: pa.RecordBatch
-    ends: Ints
-    starts: Ints
 
 
 class Session:
@@ -72,36 +48,30 @@ class Session:
         numbered: bool = True,
     ) -> None:
         assert checked.schema is not None
-        self._fingerprint = fingerprint
-        self.schema, self._stream = checked.result_schema, checked.schema
-        self.plan = plan
-        self.window: Window = window_of(checked.query.within, checked.schema)
-        self.alphabet = Alphabet(self.plan.tests, checked.schema, given_tests)
-        self.machine: Machine = machine_of(self.plan, self.alphabet, checked.schema, unseen_actions(checked, plan))
-        self._presenter = Presenter(checked, self.plan, self.machine)
-        self.store = Store(columns_kept(checked, plan), checked.schema)
-        partition_by = [key.name for key in checked.query.partition_by]
-        self.partitions = Keys(partition_by, checked.schema)
-        self.split = Keys(self.plan.split_by, checked.schema)
-        self.keys = self.partitions
-        if self.plan.split_by:
-            self.keys = Keys([*partition_by, *self.plan.split_by], checked.schema)
-        self._partition_of: Ints = np.zeros(1, np.int64)  # of each key, if keys are not the partitions
-        self._keys_kept = 0
-        self._counts_for_ever = absolute_positions_matter(checked, plan)
-        self.order = Order(checked.schema, partition_by, ties, numbered)
-        self.counts: Ints = np.zeros(1, np.int64)
-        self._times, self._times_from = np.empty(0, np.int64), 0
-        self.events = 0
-        self.matches = 0
+        window = window_of(checked.clauses.within, checked.schema)
+        self.incoming = Incoming(checked, plan, window, ties, given_tests, numbered)
+        self.matcher = Matcher(checked, plan, window, self.incoming.alphabet)
+        self.outgoing = Outgoing(checked, plan, self.matcher)
         self.told_of_many = False
-        self.floor = int(FAR_PAST)
+        self._fingerprint = fingerprint
         self._finished = self._reading = self._changing = self._broken = False
-        self._starting_before: int | None = None
-        self._columns = columns_read(checked, plan, given_tests)
-        self._given, self._numbered = bool(given_tests), numbered
 
     # --- what users call ------------------------------------------------------------------------------------------
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The schema of the result."""
+        return self.outgoing.schema
+
+    @property
+    def events(self) -> int:
+        """How many events were read."""
+        return self.incoming.events
+
+    @property
+    def matches(self) -> int:
+        """How many matches were found."""
+        return self.outgoing.matches
 
     def push(self, batch: object) -> pa.Table:
         """Read more events; the matches that they end, by end and start.
@@ -133,71 +103,67 @@ class Session:
         """All that is needed to go on elsewhere, or later, with `Query.resume`; this session can go on as well."""
         self._ready()
         self.compact()
-        rows = self.store.frame()
-        state: Section = {
-            "events": self.events,
-            "matches": self.matches,
-            "floor": self.floor,
-            "order": self.order.dump(),
-            "stream": _described(self._stream, self.order.ties),
-            "plan": fingerprint_of(repr(self.plan)),
-            "times_from": self._times_from,
-        }
-        columns = pa.schema([pa.field(name, kind.arrow) for name, kind in self._stream.columns.items()])
-        return pack(
-            self._fingerprint,
-            {
-                "state": state,
-                "columns": pa.RecordBatch.from_pylist([], schema=columns),
-                "counts": self.counts,
-                "partition_of": self._partition_of,
-                **self.partitions.dump("partitions"),
-                **(self.keys.dump("keys") if self.keys is not self.partitions else {}),
-                "times": self._times,
-                "rows": rows.batch,
-                "positions": rows.positions,
-                "places": self.store.places,
-                "ticks": self.store.ticks,
-                **{f"machine.{name}": section for name, section in self.machine.dump().items()},
-            },
-        )
+        state = {**self.incoming.state(), **self.matcher.state(), **self.outgoing.state()}
+        return pack(self._fingerprint, {"state": state, **self.incoming.dump(), **self.matcher.dump()})
 
     def restore(self, sections: Mapping[str, Any]) -> None:
         """Go on from the sections of a snapshot."""
-        state = sections["state"]
-        if state["plan"] != fingerprint_of(repr(self.plan)):
-            raise SnapshotError(
-                "the snapshot was made with another version of acelera, or with other aggregate functions, which "
-                "compiles this query otherwise; read the stream again from its beginning"
-            )
-        self.events, self.matches, self.floor = state["events"], state["matches"], state["floor"]
-        self._times_from = state["times_from"]
-        check.whole("state", self.events, self.matches, self.floor, self._times_from)
-        self.order.load(state["order"])
-        self.partitions.load("partitions", sections)
-        if self.keys is not self.partitions:
-            self.keys.load("keys", sections)
-            self._partition_of = check.array(sections, "partition_of", np.int64)
-            check.at_least("partition_of", self._partition_of, len(self.keys))
-            check.in_range("partition_of", self._partition_of[: len(self.keys)], 0, len(self.partitions))
-        self.counts, self._times = check.array(sections, "counts", np.int64), check.array(sections, "times", np.int64)
-        check.at_least("counts", self.counts, len(self.partitions))
-        check.in_range("counts", self.counts, 0, self.events + 1)
-        check.ascending("times", self._times)
-        self.store.load(sections)
-        check.in_range("places", self.store.places, 0, self.events)
-        prefix = "machine."
-        self.machine.load({k.removeprefix(prefix): part for k, part in sections.items() if k.startswith(prefix)})
-        arena = self.machine.arena
-        actions = len(self.machine.actions)
-        rows = arena.arrays.right[arena.marked_with(np.arange(2 * actions + 1) < actions)]
-        check.in_range("two", rows, 0, self.store.rows)
+        self.matcher.refuse_other_plan(sections["state"])
+        self.incoming.load(sections)
+        self.matcher.load(sections, self.events)
+        self.outgoing.load(sections["state"])
+
+    # --- reading --------------------------------------------------------------------------------------------------
+
+    def conform(self, table: pa.Table) -> pa.Table:
+        """The columns that are needed, of the types that were announced."""
+        return self.incoming.conform(table)
 
     def types_not_seen(self) -> bool:
         """Whether the query asks for the type of an event in a way that no event has satisfied."""
-        seen = frozenset().union(*self.alphabet.holding)
-        asking = (number for number, test in enumerate(self.plan.tests) if _asks_for_type(test))
-        return any(number not in seen for number in asking)
+        return self.incoming.types_not_seen()
+
+    def pages(self, data: object, numbers: Ints | None = None, starting_before: int | None = None) -> Iterator[Page]:
+        """Read more events; the matches that they end, some at a time. `numbers` are the rows' numbers for people."""
+        self._ready()
+        table = self.incoming.table(data)
+        if numbers is None:
+            numbers = np.arange(self.events + 1, self.events + table.num_rows + 1)
+        self.incoming.refuse_bad_text(table, numbers)
+        try:
+            self._reading = True
+            for at in range(0, table.num_rows, ROWS_AT_ONCE):
+                rows = table.slice(at, ROWS_AT_ONCE).combine_chunks()
+                arrays = [_one_array(column) for column in rows.columns]
+                batch = pa.RecordBatch.from_arrays(arrays, schema=rows.schema)
+                yield from self._read(batch, numbers[at : at + rows.num_rows], starting_before)
+        except BaseException:  # also if whoever reads the matches goes away
+            self._broken = self._changing  # what was refused before anything was changed leaves no trace
+            raise
+        finally:
+            self._reading = self._changing = False
+
+    def _read(self, batch: pa.RecordBatch, numbers: Ints, starting_before: int | None) -> Iterator[Page]:
+        arrived = self.incoming.check(batch, numbers)
+        self._changing = True  # whatever fails from here on leaves half of a batch behind
+        frame = self.incoming.place(arrived)
+        first = self.matcher.keep(frame, self.events)
+        events = self.incoming.read(frame, arrived.partitions, first)
+        for _ in self.matcher.read(events, len(self.incoming.partitions.keys)):
+            yield from self.outgoing.pages(starting_before)
+        self.matcher.move_on(frame)
+        if self.matcher.store.wasteful or self.incoming.partitions.wasteful:
+            self.compact()
+
+    def compact(self) -> None:
+        """Forget nodes, rows and keys that no match can use any more."""
+        with self._whole():
+            self.matcher.compact()
+            keys, machine = self.incoming.partitions.keys, self.matcher.machine
+            if keys.columns:
+                kept = self.incoming.forget_idle(machine.busy_keys(len(keys)))
+                if kept is not None:
+                    machine.keep_keys(kept)
 
     def _ready(self) -> None:
         if self._finished:
@@ -210,106 +176,6 @@ class Session:
         if self._reading:
             raise UsageError("the matches of the last batch have not all been taken; take them before going on")
 
-    # --- events in ------------------------------------------------------------------------------------------------
-
-    def pages(self, data: object, numbers: Ints | None = None, starting_before: int | None = None) -> Iterator[Page]:
-        """Read more events; the matches that they end, some at a time. `numbers` are the rows' numbers for people."""
-        self._ready()
-        self._starting_before = starting_before
-        table = self.conform(to_arrow(data) if not _is_empty_list(data) else self._no_rows())
-        if numbers is None:
-            numbers = np.arange(self.events + 1, self.events + table.num_rows + 1)
-        refuse_bad_text(table, numbers if self._numbered else None)
-        try:
-            self._reading = True
-            for at in range(0, table.num_rows, ROWS_AT_ONCE):
-                rows = table.slice(at, ROWS_AT_ONCE).combine_chunks()
-                arrays = [_one_array(column) for column in rows.columns]
-                batch = pa.RecordBatch.from_arrays(arrays, schema=rows.schema)
-                yield from self._read(batch, numbers[at : at + rows.num_rows])
-        except BaseException:  # also if whoever reads the matches goes away
-            self._broken = self._changing  # what was refused before anything was changed leaves no trace
-            raise
-        finally:
-            self._reading = self._changing = False
-
-    def _read(self, batch: pa.RecordBatch, numbers: Ints) -> Iterator[Page]:
-        size = batch.num_rows
-        places = np.arange(self.events, self.events + size)
-        unplaced = Frame(batch, places, self._stream)
-        partitions = self.partitions.read(unplaced)  # a key that is known but has no events changes nothing
-        if len(self.partitions) > len(self.counts):
-            self.counts = grown(self.counts, max(len(self.partitions), 2 * len(self.counts)))
-        standing = self.order.check(batch, partitions, numbers)
-        self._changing = True  # whatever fails from here on leaves half of a batch behind
-        self.order.standing = standing
-        frame = Frame(batch, self._positions(partitions), self._stream)
-        first = self.store.rows
-        self.store.append(frame, places, self.window.ticks(frame))
-        events = self._events(frame, partitions, first)
-        self.events += size
-        for _ in self.machine.read(events, len(self.keys)):
-            yield from self._pages()
-        if self.window.timed or not self.partitions.columns:  # time, or one count of positions, goes on for all keys
-            self.floor = int(self.window.floors(self.window.ticks(frame)[-1:])[0])
-        if self.store.wasteful or wasteful(len(self.keys), self._keys_kept):
-            self.compact()
-
-    def _positions(self, partitions: Ints) -> Ints:
-        if not self.partitions.columns:
-            first = int(self.counts[0])
-            self.counts[0] += len(partitions)
-            return np.arange(first + 1, first + len(partitions) + 1)
-        positions = np.empty(len(partitions), np.int64)
-        count_positions(partitions, self.counts, positions)
-        return positions
-
-    def _events(self, frame: Frame, partitions: Ints, first: int) -> Events:
-        letters, ticks = self.alphabet.read(frame), self.window.ticks(frame)
-        keys = partitions
-        if self.keys is not self.partitions:
-            keys = self.keys.read(frame)
-            if len(self.keys) > len(self._partition_of):
-                self._partition_of = grown(self._partition_of, max(len(self.keys), 2 * len(self._partition_of)))
-            self._partition_of[keys] = partitions
-        rows, within = np.arange(first, first + len(frame), dtype=np.int32), np.arange(len(frame))
-        floors = self.window.floors(ticks)
-        moments, moment_floors = self._moments(frame, ticks, floors)
-        latest, ruled_out = np.zeros((1, len(frame)), np.int64), np.zeros(len(frame), np.bool_)
-        events = Events(letters, keys, rows, ticks, floors, within, moments, moment_floors, frame, latest, ruled_out)
-        if self.split.columns:
-            kept = np.flatnonzero(~self.split.missing(frame))
-            if len(kept) < len(events):
-                events = events.only(kept)
-        return events
-
-    def _moments(self, frame: Frame, ticks: Ints, floors: Ints) -> tuple[Ints, Ints]:
-        """Like ticks and floors, but different for all events of a key: several may happen at one time.
-
-        Times are replaced by places in the stream; `_times` are those of places from `_times_from` on.
-        """
-        if not self.window.timed or not self.plan.guards:
-            return frame.positions, floors
-        self._times = np.concatenate((self._times, ticks))
-        oldest = np.searchsorted(self._times, floors)
-        moments, moment_floors = np.arange(self.events + 1, self.events + len(frame) + 1), oldest + self._times_from + 1
-        self._times, self._times_from = self._times[oldest[-1] :], self._times_from + int(oldest[-1])
-        return moments, moment_floors
-
-    def _pages(self) -> Iterator[Page]:
-        """The matches of all hits."""
-        rows = self.store.frame()
-        for listed in self.machine.arena.listed(self._presenter.as_tree):
-            if self._starting_before is not None:
-                kept = np.flatnonzero(self.store.ticks[listed.start_row] < self._starting_before)
-                listed = listed if len(kept) == len(listed) else listed.only(kept)
-            if not len(listed):
-                continue
-            self.matches += len(listed)
-            places = self.store.places
-            ends, starts = places[listed.end_row], places[listed.start_row]
-            yield Page(self._presenter.present(listed, rows), ends, starts)
-
     @contextmanager
     def _whole(self) -> Iterator[None]:
         """What is done in here is done to its end, or the session goes on no more."""
@@ -319,148 +185,6 @@ class Session:
             self._broken = True
             raise
 
-    def compact(self) -> None:
-        """Forget nodes, rows and keys that no match can use any more."""
-        with self._whole():
-            self.machine.compact(self.floor)
-            actions = len(self.machine.actions)
-            nodes = self.machine.arena.marked_with(np.arange(2 * actions + 1) < actions)
-            rows, moved = np.unique(self.machine.arena.arrays.right[nodes], return_inverse=True)
-            self.machine.arena.arrays.right[nodes] = moved
-            self.store.keep(rows)
-            if self.keys.columns:
-                self._forget_idle_keys()
-
-    def _forget_idle_keys(self) -> None:
-        """Forget keys without a partial match; their events are counted on only where the number of a position matters.
-
-        The events of a partition are counted on while one of its matches is open, and from 1 after it was forgotten.
-        """
-        kept = self.machine.busy_keys(len(self.keys))
-        if self.keys is self.partitions:
-            if not self._counts_for_ever:
-                self._keep_partitions(np.union1d(kept, self.order.tied))
-        else:
-            self.keys.keep(kept)
-            self.machine.keep_keys(kept)
-            self._partition_of = self._partition_of[kept]
-            if self.partitions.columns and not self._counts_for_ever:
-                self._keep_partitions(np.union1d(self._partition_of, self.order.tied))
-        self._keys_kept = len(self.keys)
-
-    def _keep_partitions(self, kept: Ints) -> None:
-        if self.keys is self.partitions:
-            self.machine.keep_keys(kept)
-        else:
-            self._partition_of = np.searchsorted(kept, self._partition_of)
-        self.partitions.keep(kept)
-        self.counts = self.counts[kept]
-        self.order.keep_keys(kept)
-
-    # --- columns --------------------------------------------------------------------------------------------------
-
-    def conform(self, table: pa.Table) -> pa.Table:
-        """The columns that are needed, of the types that were announced."""
-        columns = {}
-        names = table.column_names  # asked for once: it is a list that is made anew each time
-        refuse_repeated(names)
-        given = dict(zip(names, table.columns, strict=True))
-        for name in self._columns:
-            if name not in given:
-                raise SchemaError(f"the batch has no column `{name}`{did_you_mean(name, names)}")
-            column, kind = decoded(given[name]), ordinary(self._stream.columns[name].arrow)
-            same = column.type == kind or (pa.types.is_dictionary(column.type) and column.type.value_type == kind)
-            try:
-                columns[name] = column if same else column.cast(kind)
-            except pa.ArrowException as error:
-                raise SchemaError(
-                    f"the column `{name}` is {column.type} in this batch, but {kind} in the stream: {error}"
-                ) from None
-        if self._given:
-            columns[LETTER] = given[LETTER]
-        return pa.table(columns)
-
-    def _no_rows(self) -> pa.Table:
-        return pa.table({name: pa.array([], self._stream.columns[name].arrow) for name in self._columns})
-
-
-def fingerprint_of(text: str) -> str:
-    """A short text that tells texts apart."""
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def _described(schema: Schema, ties: str) -> Section:
-    types = schema.event_types
-    return {
-        "event_types": None if types is None else {name: list(columns) for name, columns in types.items()},
-        "type_column": schema.type_column,
-        "order_by": list(schema.order_by),
-        "ties": ties,
-    }
-
-
-def stream_of(sections: Mapping[str, Any]) -> tuple[Schema, str]:
-    """The schema of the stream that a snapshot was made of, and what to do with ties."""
-    columns = {field.name: from_arrow(field.type) for field in sections["columns"].schema}
-    told = sections["state"]["stream"]
-    named = [*told["order_by"], *([] if told["type_column"] is None else [told["type_column"]])]
-    check.holds("columns", set(named) <= set(columns), "lacks what tells an event's type or place")
-    types = told["event_types"]
-    event_types = None if types is None else {name: tuple(listed) for name, listed in types.items()}
-    return Schema(columns, event_types, told["type_column"], tuple(told["order_by"])), told["ties"]
-
 
 def _one_array(column: pa.ChunkedArray) -> Any:
     return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
-
-
-def _asks_for_type(test: Term) -> bool:
-    return isinstance(test, Sql) and all(term == Attr("type") for _, term in test.leaves)
-
-
-def columns_read(checked: Checked, plan: Plan, given_tests: Sequence[int] = ()) -> list[str]:
-    """The columns that a session looks at; those of tests that are made elsewhere need not be there."""
-    schema = checked.schema
-    assert schema is not None
-    terms = [test for number, test in enumerate(plan.tests) if number not in given_tests]
-    for each in (plan, *plan.guards):
-        for edge in each.edges:
-            terms += [term for _, term in edge.assign]
-            terms += edge.conditions
-            terms += [term for _, bag in edge.action.marks for mark in bag for term in mark.terms()]
-    names = {part.name for term in terms for part in subterms(term) if isinstance(part, Attr)}
-    columns = {column_of(name, schema) for name in names}
-    columns |= {*columns_kept(checked, plan), *schema.order_by, *plan.split_by}
-    if plan.by_value:
-        columns.add(schema.type_column)
-    needed = [name for name in schema.columns if name in columns]
-    return needed or list(schema.columns)[:1]  # a batch without columns would have no rows
-
-
-def _is_empty_list(data: object) -> bool:
-    return isinstance(data, Sequence) and not isinstance(data, Mapping) and len(data) == 0
-
-
-def in_order(pages: Sequence[Page], schema: pa.Schema) -> pa.Table:
-    """One table of all pages, by where matches end and start. Each page is in order; most follow one another."""
-    batches: list[pa.RecordBatch] = []
-    for group in _overlapping(pages):
-        if len(group) == 1:
-            batches.append(group[0].rows)
-            continue
-        ends, starts = np.concatenate([page.ends for page in group]), np.concatenate([page.starts for page in group])
-        together = pa.Table.from_batches([page.rows for page in group])
-        batches += picked(together, np.lexsort((starts, ends))).to_batches()
-    return pa.Table.from_batches(batches, schema=schema)
-
-
-def _overlapping(pages: Sequence[Page]) -> list[list[Page]]:
-    """The pages in groups: all matches of a group come before those of the next one."""
-    groups: list[list[Page]] = []
-    last = (-1, -1)
-    for page in pages:
-        if not groups or last <= (page.ends[0], page.starts[0]):
-            groups.append([])
-        groups[-1].append(page)
-        last = max(last, (page.ends[-1], page.starts[-1]))
-    return groups

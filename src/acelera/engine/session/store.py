@@ -2,73 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from acelera.engine.frames import Frame
 from acelera.engine.storage import validation as check
+from acelera.engine.storage.columns import ordinary, output_column
 from acelera.engine.storage.growing import wasteful
+from acelera.engine.storage.snapshots import Section
 from acelera.language.schema import Schema
-from acelera.tables import without_runs
-
-
-def output_column(column: Any) -> Any:
-    """A column as it is shown: without a dictionary, and with one zero among floats."""
-    if pa.types.is_dictionary(column.type):
-        column = column.dictionary_decode()
-    if pa.types.is_floating(column.type):
-        zero = pa.scalar(0.0, column.type)
-        column = pc.add(column, zero)
-    return column
-
-
-def ordinary(kind: pa.DataType) -> pa.DataType:
-    """The type in which values are kept: with some, Arrow can do little."""
-    if pa.types.is_string_view(kind):
-        return pa.large_string()
-    if pa.types.is_binary_view(kind):
-        return pa.large_binary()
-    if pa.types.is_float16(kind):
-        return pa.float32()
-    if pa.types.is_decimal32(kind) or pa.types.is_decimal64(kind):
-        return pa.decimal128(kind.precision, kind.scale)
-    if pa.types.is_run_end_encoded(kind):
-        return ordinary(kind.value_type)
-    if pa.types.is_struct(kind):
-        return pa.struct([each.with_type(ordinary(each.type)) for each in kind])
-    if pa.types.is_map(kind):
-        return pa.map_(ordinary(kind.key_type), ordinary(kind.item_type), kind.keys_sorted)
-    make = next((make for test, make in _LISTS if test(kind)), None)
-    return kind if make is None else make(kind.value_field.with_type(ordinary(kind.value_type)))
-
-
-_LISTS: tuple[tuple[Callable[[pa.DataType], bool], Callable[[pa.Field], pa.DataType]], ...] = (
-    (pa.types.is_list, pa.list_),
-    (pa.types.is_large_list, pa.large_list),
-)
-
-
-def decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """A column without the encodings that Arrow can do little with; a dictionary of ordinary values stays one."""
-    kind = column.type
-    if pa.types.is_run_end_encoded(kind):
-        return without_runs(column)
-    if not pa.types.is_dictionary(kind) or ordinary(kind.value_type) == kind.value_type:
-        return column
-    values = ordinary(kind.value_type)
-    chunks = [pa.DictionaryArray.from_arrays(each.indices, each.dictionary.cast(values)) for each in column.chunks]
-    return pa.chunked_array(chunks, pa.dictionary(kind.index_type, values))
-
-
-def picked(table: pa.Table, rows: npt.NDArray[Any]) -> pa.Table:
-    """Some rows of a table, whatever its types."""
-    kept = pa.schema([each.with_type(ordinary(each.type)) for each in table.schema])
-    return table.cast(kept).take(pa.array(rows)).cast(table.schema)
 
 
 class Store:
@@ -104,6 +50,11 @@ class Store:
         self._places.append(places)
         self._ticks.append(ticks)
         self.rows += len(positions)
+
+    def dump(self) -> dict[str, Section]:
+        """The sections of a snapshot."""
+        rows = self.frame()
+        return {"rows": rows.batch, "positions": rows.positions, "places": self.places, "ticks": self.ticks}
 
     def load(self, sections: Mapping[str, Any]) -> None:
         """The rows of a snapshot."""

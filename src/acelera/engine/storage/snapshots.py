@@ -10,6 +10,7 @@ The header is JSON: the fingerprint of the query that the snapshot belongs to, a
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import operator
@@ -44,6 +45,11 @@ _START = len(_MAGIC) + _VERSION.size
 _PREAMBLE = _START + _LENGTHS.size
 _DTYPES = {name: np.dtype(name) for name in ("int8", "int32", "int64", "uint8", "bool", "float64")}
 _DEPTH = 100
+
+
+def fingerprint_of(text: str) -> str:
+    """A short text that tells texts apart."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 # --- the container ------------------------------------------------------------------------------------------------

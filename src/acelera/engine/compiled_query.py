@@ -1,0 +1,108 @@
+"""A compiled query: what is needed to run a query over a stream of one schema, and nothing that could not be sent.
+
+Whatever it was written as, a text or an automaton, stays behind: workers neither parse, check, compile nor plan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from acelera.automata.terms import Finish, Identity, Step, Term, subterms
+from acelera.engine.machines.choice import how_it_runs
+from acelera.engine.plan import Plan
+from acelera.engine.results.needs import columns_read
+from acelera.engine.session.description import stream_of
+from acelera.engine.session.session import Session
+from acelera.engine.storage.snapshots import Section, fingerprint_of, unpack
+from acelera.engine.storage.validation import fitting
+from acelera.errors import SnapshotError
+from acelera.language import ast
+from acelera.language.aggregates import Aggregate, install, own_aggregates
+from acelera.language.checker import Checked, check_clauses
+from acelera.language.schema import Schema
+
+
+@dataclass(frozen=True)
+class CompiledQuery:
+    """A query over a stream of one schema, ready to run here or elsewhere.
+
+    `fingerprint` tells it from other queries: snapshots belong to it. `aggregates` are those functions of users' own
+    that it needs, which are not known where it is sent to.
+    """
+
+    checked: Checked
+    plan: Plan
+    fingerprint: str
+    aggregates: tuple[Aggregate, ...] = ()
+
+    @property
+    def schema(self) -> Schema:
+        """The schema of the stream."""
+        assert self.checked.schema is not None
+        return self.checked.schema
+
+    def open(self, ties: str = "error", given_tests: Sequence[int] = (), numbered: bool = True) -> Session:
+        """Start it on a stream.
+
+        One of many sessions is not `numbered`: its rows have no numbers for people. Tests of events that are `given`
+        have been made elsewhere.
+        """
+        install(self.aggregates)
+        return Session(self.checked, self.plan, ties, self.fingerprint, given_tests, numbered)
+
+    def resume(self, snapshot: bytes, given_tests: Sequence[int] = ()) -> Session:
+        """Go on from a snapshot of one of many sessions."""
+        sections = unpack(snapshot, self.fingerprint)
+        with fitting():
+            schema, ties = stream_of(sections)
+            if schema != self.schema or _arrow(schema) != _arrow(self.schema):
+                raise SnapshotError("the snapshot belongs to a stream with other columns, or in another order")
+            return self.restored(sections, ties, given_tests, numbered=False)
+
+    def restored(self, sections: Section, ties: str, given_tests: Sequence[int] = (), numbered: bool = True) -> Session:
+        """Go on from the sections of a snapshot."""
+        session = self.open(ties, given_tests, numbered)
+        session.restore(sections)
+        return session
+
+    def columns_read(self, given_tests: Sequence[int] = ()) -> list[str]:
+        """The columns that a session looks at; those of tests that are made elsewhere need not be there."""
+        return columns_read(self.checked, self.plan, given_tests)
+
+    def how_it_runs(self) -> list[str]:
+        """Which machine runs it, and why, in words."""
+        return how_it_runs(self.plan, self.schema)
+
+    def with_select(self, items: Sequence[ast.SelectItem]) -> CompiledQuery:
+        """The same query with other columns."""
+        clauses = replace(self.checked.clauses, select=tuple(items))
+        checked = check_clauses(clauses, self.schema, self.checked.variables)
+        return compiled_query(checked, self.plan, fingerprint_of(f"{self.fingerprint} {clauses}"))
+
+
+def compiled_query(checked: Checked, plan: Plan, fingerprint: str) -> CompiledQuery:
+    """The query of checked clauses and the plan of their pattern, with the functions that it needs."""
+    own = own_aggregates()
+    needed = set(_functions(checked, plan)) if own else set()
+    return CompiledQuery(checked, plan, fingerprint, tuple(each for each in own if each.name in needed))
+
+
+def _functions(checked: Checked, plan: Plan) -> Iterator[str]:
+    """The names of all aggregate functions that a query asks for."""
+    yield from (shown.aggregation.function.lower() for shown in checked.result.aggregates)
+    for each in (plan, *plan.guards):
+        yield from (fold.function.lower() for fold in each.folds)
+        for term in _terms(each):
+            yield from (p.function.lower() for p in subterms(term) if isinstance(p, Identity | Step | Finish))
+
+
+def _terms(plan: Plan) -> Iterator[Term]:
+    for edge in plan.edges:
+        yield from edge.conditions
+        yield from (term for _, term in edge.assign)
+        yield from (term for _, bag in edge.action.marks for mark in bag for term in mark.terms())
+
+
+def _arrow(schema: Schema) -> list[tuple[str, object]]:
+    return [(name, kind.arrow) for name, kind in schema.columns.items()]

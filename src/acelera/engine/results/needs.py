@@ -1,0 +1,40 @@
+"""Which columns of the stream a query needs: while it runs, and for what is shown of its matches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from acelera.automata.terms import Attr, subterms
+from acelera.engine.frames import column_of
+from acelera.engine.plan import Plan
+from acelera.language.checker import Checked
+
+
+def columns_kept(checked: Checked, plan: Plan) -> list[str]:
+    """The columns that must be kept of every row: those that are shown, or aggregated when matches are listed."""
+    schema = checked.schema
+    assert schema is not None
+    wanted = checked.result.attributes | {key.name for key in checked.clauses.partition_by}
+    given = (term for edge in plan.edges for step in edge.action.folds for term in step.given)
+    wanted |= {term.name for term in given if isinstance(term, Attr)}
+    kept = {column_of(name, schema) for name in wanted}
+    return [name for name in schema.columns if name in kept]
+
+
+def columns_read(checked: Checked, plan: Plan, given_tests: Sequence[int] = ()) -> list[str]:
+    """The columns that a session looks at; those of tests that are made elsewhere need not be there."""
+    schema = checked.schema
+    assert schema is not None
+    terms = [test for number, test in enumerate(plan.tests) if number not in given_tests]
+    for each in (plan, *plan.guards):
+        for edge in each.edges:
+            terms += [term for _, term in edge.assign]
+            terms += edge.conditions
+            terms += [term for _, bag in edge.action.marks for mark in bag for term in mark.terms()]
+    names = {part.name for term in terms for part in subterms(term) if isinstance(part, Attr)}
+    columns = {column_of(name, schema) for name in names}
+    columns |= {*columns_kept(checked, plan), *schema.order_by, *plan.split_by}
+    if plan.by_value:
+        columns.add(schema.type_column)
+    needed = [name for name in schema.columns if name in columns]
+    return needed or list(schema.columns)[:1]  # a batch without columns would have no rows

@@ -1,0 +1,179 @@
+"""What comes in: rows become events, each with its place in the order, its key, its position and its letter."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from acelera.automata.terms import Attr, Sql, Term
+from acelera.engine.frames import Frame
+from acelera.engine.machines.machine import Events
+from acelera.engine.plan import Plan
+from acelera.engine.positions import absolute_positions_matter
+from acelera.engine.predicates.letters import LETTER, Alphabet
+from acelera.engine.results.needs import columns_read
+from acelera.engine.session.description import described
+from acelera.engine.session.order import Order, Standing
+from acelera.engine.session.partitions import Partitions
+from acelera.engine.storage import validation as check
+from acelera.engine.storage.columns import decoded, ordinary
+from acelera.engine.storage.snapshots import Section
+from acelera.engine.window import Window
+from acelera.errors import SchemaError, did_you_mean
+from acelera.language.checker import Checked
+from acelera.language.schema import refuse_repeated
+from acelera.tables import refuse_bad_text, to_arrow
+
+Ints = npt.NDArray[Any]
+
+
+class Arrived(NamedTuple):
+    """Rows that nothing can be said against, but that have not been taken yet."""
+
+    batch: pa.RecordBatch
+    partitions: Ints
+    standing: Standing
+
+
+class Incoming:
+    """The stream up to now: how far it has come, and which keys it has had.
+
+    Tests of events that are `given` have been made elsewhere. Rows have numbers for people if they are `numbered`.
+    """
+
+    def __init__(
+        self, checked: Checked, plan: Plan, window: Window, ties: str, given_tests: Sequence[int], numbered: bool
+    ) -> None:
+        assert checked.schema is not None
+        self.stream, self._plan, self._window = checked.schema, plan, window
+        self.alphabet = Alphabet(plan.tests, checked.schema, given_tests)
+        partition_by = [key.name for key in checked.clauses.partition_by]
+        counted_for_ever = absolute_positions_matter(checked, plan)
+        self.partitions = Partitions(partition_by, plan.split_by, checked.schema, counted_for_ever)
+        self.events = 0
+        self._order = Order(checked.schema, partition_by, ties, numbered)
+        self._times, self._times_from = np.empty(0, np.int64), 0
+        self.columns = columns_read(checked, plan, given_tests)
+        self._given, self._numbered = bool(given_tests), numbered
+
+    # --- columns --------------------------------------------------------------------------------------------------
+
+    def table(self, data: object) -> pa.Table:
+        """The rows, from whatever holds them."""
+        empty = isinstance(data, Sequence) and not isinstance(data, Mapping) and len(data) == 0
+        return self.conform(self._no_rows() if empty else to_arrow(data))
+
+    def _no_rows(self) -> pa.Table:
+        return pa.table({name: pa.array([], self.stream.columns[name].arrow) for name in self.columns})
+
+    def conform(self, table: pa.Table) -> pa.Table:
+        """The columns that are needed, of the types that were announced."""
+        columns = {}
+        names = table.column_names  # asked for once: it is a list that is made anew each time
+        refuse_repeated(names)
+        given = dict(zip(names, table.columns, strict=True))
+        for name in self.columns:
+            if name not in given:
+                raise SchemaError(f"the batch has no column `{name}`{did_you_mean(name, names)}")
+            column, kind = decoded(given[name]), ordinary(self.stream.columns[name].arrow)
+            same = column.type == kind or (pa.types.is_dictionary(column.type) and column.type.value_type == kind)
+            try:
+                columns[name] = column if same else column.cast(kind)
+            except pa.ArrowException as error:
+                raise SchemaError(
+                    f"the column `{name}` is {column.type} in this batch, but {kind} in the stream: {error}"
+                ) from None
+        if self._given:
+            columns[LETTER] = given[LETTER]
+        return pa.table(columns)
+
+    def refuse_bad_text(self, table: pa.Table, numbers: Ints) -> None:
+        """Bytes that are no text are refused before anything looks at them."""
+        refuse_bad_text(table, numbers if self._numbered else None)
+
+    # --- events ---------------------------------------------------------------------------------------------------
+
+    def check(self, batch: pa.RecordBatch, numbers: Ints) -> Arrived:
+        """Refuse rows that are out of order, or that tie; nothing is changed."""
+        unplaced = Frame(batch, np.arange(self.events, self.events + batch.num_rows), self.stream)
+        partitions = self.partitions.read(unplaced)
+        return Arrived(batch, partitions, self._order.check(batch, partitions, numbers))
+
+    def place(self, arrived: Arrived) -> Frame:
+        """Take rows; each gets the next position of its partition."""
+        self._order.standing = arrived.standing
+        return Frame(arrived.batch, self.partitions.positions(arrived.partitions), self.stream)
+
+    def read(self, frame: Frame, partitions: Ints, first: int) -> Events:
+        """The events of rows that were taken, of which the first has this number among those that are stored."""
+        letters, ticks = self.alphabet.read(frame), self._window.ticks(frame)
+        keys = self.partitions.keys_of(frame, partitions)
+        rows, within = np.arange(first, first + len(frame), dtype=np.int32), np.arange(len(frame))
+        floors = self._window.floors(ticks)
+        moments, moment_floors = self._moments(frame, ticks, floors)
+        latest, ruled_out = np.zeros((1, len(frame)), np.int64), np.zeros(len(frame), np.bool_)
+        events = Events(letters, keys, rows, ticks, floors, within, moments, moment_floors, frame, latest, ruled_out)
+        self.events += len(frame)
+        kept = self.partitions.joining(frame)
+        return events if kept is None else events.only(kept)
+
+    def _moments(self, frame: Frame, ticks: Ints, floors: Ints) -> tuple[Ints, Ints]:
+        """Like ticks and floors, but different for all events of a key: several may happen at one time.
+
+        Times are replaced by places in the stream; `_times` are those of places from `_times_from` on.
+        """
+        if not self._window.timed or not self._plan.guards:
+            return frame.positions, floors
+        self._times = np.concatenate((self._times, ticks))
+        oldest = np.searchsorted(self._times, floors)
+        moments, moment_floors = np.arange(self.events + 1, self.events + len(frame) + 1), oldest + self._times_from + 1
+        self._times, self._times_from = self._times[oldest[-1] :], self._times_from + int(oldest[-1])
+        return moments, moment_floors
+
+    def forget_idle(self, busy: Ints) -> Ints | None:
+        """Forget keys without a partial match; which are left, None if all are."""
+        keys, partitions = self.partitions.forget_idle(busy, self._order.tied)
+        if partitions is not None:
+            self._order.keep_keys(partitions)
+        return keys
+
+    def types_not_seen(self) -> bool:
+        """Whether the query asks for the type of an event in a way that no event has satisfied."""
+        seen = frozenset().union(*self.alphabet.holding)
+        asking = (number for number, test in enumerate(self._plan.tests) if _asks_for_type(test))
+        return any(number not in seen for number in asking)
+
+    # --- snapshots ------------------------------------------------------------------------------------------------
+
+    def state(self) -> dict[str, Section]:
+        """Its part of the state in a snapshot."""
+        return {
+            "events": self.events,
+            "order": self._order.dump(),
+            "stream": described(self.stream, self._order.ties),
+            "times_from": self._times_from,
+        }
+
+    def dump(self) -> dict[str, Section]:
+        """Its sections of a snapshot."""
+        columns = pa.schema([pa.field(name, kind.arrow) for name, kind in self.stream.columns.items()])
+        empty = pa.RecordBatch.from_pylist([], schema=columns)
+        return {"columns": empty, **self.partitions.dump(), "times": self._times}
+
+    def load(self, sections: Mapping[str, Any]) -> None:
+        """Go on from a snapshot."""
+        state = sections["state"]
+        self.events, self._times_from = state["events"], state["times_from"]
+        check.whole("state", self.events, self._times_from)
+        self._order.load(state["order"])
+        self.partitions.load(sections, self.events)
+        self._times = check.array(sections, "times", np.int64)
+        check.ascending("times", self._times)
+
+
+def _asks_for_type(test: Term) -> bool:
+    return isinstance(test, Sql) and all(term == Attr("type") for _, term in test.leaves)

@@ -1,0 +1,89 @@
+"""What matches: the machine, its partial matches, and the rows that they refer to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from acelera.engine.frames import Frame
+from acelera.engine.machines.choice import machine_of
+from acelera.engine.machines.machine import Events, Machine
+from acelera.engine.plan import Plan
+from acelera.engine.predicates.letters import Alphabet
+from acelera.engine.results.needs import columns_kept
+from acelera.engine.results.seen import unseen_actions
+from acelera.engine.session.store import Store
+from acelera.engine.storage import validation as check
+from acelera.engine.storage.snapshots import Section, fingerprint_of
+from acelera.engine.ticks import FAR_PAST
+from acelera.engine.window import Window
+from acelera.errors import SnapshotError
+from acelera.language.checker import Checked
+
+Ints = npt.NDArray[Any]
+
+_PREFIX = "machine."
+
+
+class Matcher:
+    """The partial matches of all keys; none that is still of use starts before the tick `floor`."""
+
+    def __init__(self, checked: Checked, plan: Plan, window: Window, alphabet: Alphabet) -> None:
+        assert checked.schema is not None
+        self.plan, self.window = plan, window
+        self.machine: Machine = machine_of(plan, alphabet, checked.schema, unseen_actions(checked, plan))
+        self.store = Store(columns_kept(checked, plan), checked.schema)
+        self.floor = int(FAR_PAST)
+        self._one_clock = window.timed or not checked.clauses.partition_by
+
+    def keep(self, frame: Frame, before: int) -> int:
+        """Store rows, of which so many came before; the number of the first."""
+        first = self.store.rows
+        self.store.append(frame, np.arange(before, before + len(frame)), self.window.ticks(frame))
+        return first
+
+    def read(self, events: Events, keys: int) -> Iterator[None]:
+        """Read events of so many keys; stops whenever matches must be listed, and at the end."""
+        yield from self.machine.read(events, keys)
+
+    def move_on(self, frame: Frame) -> None:
+        """These rows were read: where time, or one count of positions, goes on for all keys, so does the window."""
+        if self._one_clock:
+            self.floor = int(self.window.floors(self.window.ticks(frame)[-1:])[0])
+
+    def compact(self) -> None:
+        """Forget nodes and rows that no match can use any more."""
+        self.machine.compact(self.floor)
+        self.store.keep(self.machine.arena.keep_rows(len(self.machine.actions)))
+
+    # --- snapshots ------------------------------------------------------------------------------------------------
+
+    def state(self) -> dict[str, Section]:
+        """Its part of the state in a snapshot."""
+        return {"floor": self.floor, "plan": fingerprint_of(repr(self.plan))}
+
+    def dump(self) -> dict[str, Section]:
+        """Its sections of a snapshot."""
+        machine = {f"{_PREFIX}{name}": section for name, section in self.machine.dump().items()}
+        return {**self.store.dump(), **machine}
+
+    def refuse_other_plan(self, state: Mapping[str, Any]) -> None:
+        """A machine can go on only with what it knew before."""
+        if state["plan"] != fingerprint_of(repr(self.plan)):
+            raise SnapshotError(
+                "the snapshot was made with another version of acelera, or with other aggregate functions, which "
+                "compiles this query otherwise; read the stream again from its beginning"
+            )
+
+    def load(self, sections: Mapping[str, Any], events: int) -> None:
+        """Go on from a snapshot after so many events."""
+        self.floor = sections["state"]["floor"]
+        check.whole("state", self.floor)
+        self.store.load(sections)
+        check.in_range("places", self.store.places, 0, events)
+        own = {name: part for name, part in sections.items() if name.startswith(_PREFIX)}
+        self.machine.load({name.removeprefix(_PREFIX): part for name, part in own.items()})
+        check.in_range("right", self.machine.arena.rows(len(self.machine.actions)), 0, self.store.rows)

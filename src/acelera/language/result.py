@@ -1,0 +1,144 @@
+"""What the columns of a result show: decided once, when a query is checked, for all that compute them.
+
+`SELECT x.price` says what a user wants to see. A column says what must be computed for it: of which variable, which
+attribute, whether one value or a list, and of which type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from acelera.language import ast
+from acelera.language.types import Type
+
+
+@dataclass(frozen=True)
+class PartitionKey:
+    """The value of a partition attribute."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class MatchBound:
+    """Where a match starts or ends: its time, or its position.
+
+    `timed` is None as long as it is not known whether the stream has time: then `*` shows one or the other.
+    """
+
+    end: bool
+    timed: bool | None
+
+
+@dataclass(frozen=True)
+class EventStructs:
+    """Whole events of a variable, with these fields; none are known without a schema."""
+
+    variable: str
+    fields: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class AttributeValues:
+    """An attribute of a variable's events."""
+
+    variable: str
+    attribute: str
+
+
+@dataclass(frozen=True)
+class AggregateValue:
+    """An aggregate over a variable's events, and the type of what it is given; None if it counts events."""
+
+    aggregation: ast.Aggregation
+    given: Type | None
+
+
+Source = PartitionKey | MatchBound | EventStructs | AttributeValues | AggregateValue
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of the result: its name, what it shows, and its type if the schema is known.
+
+    `single`: one event, or one value, rather than a list.
+    """
+
+    name: str
+    source: Source
+    single: bool
+    type: pa.DataType | None = None
+
+
+@dataclass(frozen=True)
+class Result:
+    """The columns of a result, and what is asked for by any of them."""
+
+    columns: tuple[Column, ...]
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The schema of the table; asks for a query that was checked against a schema."""
+        return pa.schema([pa.field(column.name, column.type) for column in self.columns if column.type is not None])
+
+    @property
+    def listed_variables(self) -> set[str]:
+        """The variables whose events are shown."""
+        sources = [column.source for column in self.columns]
+        return {each.variable for each in sources if isinstance(each, EventStructs | AttributeValues)}
+
+    @property
+    def aggregates(self) -> list[AggregateValue]:
+        """What is aggregated."""
+        return [column.source for column in self.columns if isinstance(column.source, AggregateValue)]
+
+    @property
+    def variables(self) -> set[str]:
+        """The variables whose events are shown or aggregated."""
+        return self.listed_variables | {each.aggregation.variable for each in self.aggregates}
+
+    @property
+    def named_attributes(self) -> list[tuple[str, str]]:
+        """The attributes that a user has named, each with its variable."""
+        values = [column.source for column in self.columns if isinstance(column.source, AttributeValues)]
+        given = [(each.aggregation.variable, each.aggregation.attribute) for each in self.aggregates]
+        named = [(variable, attribute) for variable, attribute in given if attribute is not None]
+        return [*((each.variable, each.attribute) for each in values), *named]
+
+    @property
+    def attributes(self) -> set[str]:
+        """The attributes of events that are shown or aggregated; `time` and `position` among them."""
+        return {name for column in self.columns for name in _attributes(column.source)}
+
+    @property
+    def shows_positions(self) -> bool | None:
+        """Whether the number of a position is shown; None if it is unless the stream has time, which is not known."""
+        found = [_shows_positions(column.source) for column in self.columns]
+        return True if True in found else None if None in found else False
+
+    @property
+    def end_times(self) -> list[str]:
+        """The names of the columns that tell when a match ends."""
+        return [column.name for column in self.columns if column.source == MatchBound(end=True, timed=True)]
+
+
+def _attributes(source: Source) -> Iterator[str]:
+    match source:
+        case PartitionKey(name) | AttributeValues(_, name):
+            yield name
+        case MatchBound(_, timed):
+            yield "time" if timed else "position"
+        case EventStructs(_, fields):
+            yield from fields
+        case AggregateValue(aggregation, _) if aggregation.attribute is not None:
+            yield aggregation.attribute
+
+
+def _shows_positions(source: Source) -> bool | None:
+    undecided = (isinstance(source, MatchBound) and source.timed is None) or (
+        isinstance(source, EventStructs) and not source.fields
+    )
+    return None if undecided else "position" in _attributes(source)
