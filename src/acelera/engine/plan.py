@@ -9,7 +9,7 @@ Three things are taken out of the automaton before it runs:
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from acelera.automata.analysis import is_idle, may_part, reactions, uses_contiguity, uses_positions
@@ -99,6 +99,13 @@ class Plan:
     uses_positions: bool = field(default=True, repr=False)
     uses_contiguity: bool = field(default=True, repr=False)
     reactions: tuple[tuple[Term, ...], ...] = field(default=((),), repr=False)
+
+    def terms(self) -> Iterator[Term]:
+        """What its edges compute and ask, apart from tests of one event."""
+        for edge in self.edges:
+            yield from (term for _, term in edge.assign)
+            yield from edge.conditions
+            yield from (term for _, bag in edge.action.marks for mark in bag for term in mark.terms())
 
     @property
     def is_table(self) -> bool:
