@@ -10,8 +10,7 @@ import acelera as ac
 from acelera.automata.terms import UNSET
 from acelera.demo.market import ticks
 from acelera.engine.compiled_query import CompiledQuery
-from acelera.language import ast
-from acelera.language.aggregates import install, own_aggregates
+from acelera.language import aggregates, ast
 from acelera.language.parser import parse_expression, parse_query
 from strategies import formulas
 
@@ -97,17 +96,16 @@ def longest(one: int, two: int) -> int:
     return max(one, two)
 
 
-def test_functions_of_ones_own_go_along() -> None:
-    before = own_aggregates()
+def test_functions_of_ones_own_go_along(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(aggregates, "_registry", dict(aggregates._registry))
     ac.aggregate("sent_along", lift=len, combine=longest, identity=0, returns=int)
     ac.aggregate("left_behind", lift=len, combine=longest, identity=0, returns=int)
-    try:
-        shown = compiled(ac.query("SELECT sent_along(A.s) MATCH A ; B"))
-        filtered = compiled(ac.query("SELECT A.v MATCH A+ AGG m[n <- Sent_Along(A.s)] FILTER m.n > 1"))
-        assert [[each.name for each in query.aggregates] for query in (shown, filtered)] == [["sent_along"]] * 2
-        assert not compiled(ac.query("SELECT count(A) MATCH A ; B")).aggregates
-    finally:
-        install(before)
+    shown = compiled(ac.query("SELECT sent_along(A.s) MATCH A ; B"))
+    filtered = compiled(ac.query("SELECT A.v MATCH A+ AGG m[n <- Sent_Along(A.s)] FILTER m.n > 1"))
+    assert [[each.name for each in query.aggregates] for query in (shown, filtered)] == [["sent_along"]] * 2
+    assert not compiled(ac.query("SELECT count(A) MATCH A ; B")).aggregates
+    monkeypatch.setattr(aggregates, "_registry", {name: aggregates._registry[name] for name in ("max", "count")})
+    assert shown.open().push(ROWS).column(0).unique().to_pylist() == [1]
 
 
 def test_a_snapshot_of_another_stream_is_refused() -> None:

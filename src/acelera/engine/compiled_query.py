@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from acelera.automata.terms import Finish, Identity, Step, Term, subterms
+from acelera.automata.terms import Finish, Identity, Step, subterms
 from acelera.engine.machines.choice import how_it_runs
 from acelera.engine.plan import Plan
 from acelera.engine.results.needs import columns_read
@@ -93,15 +93,8 @@ def _functions(checked: Checked, plan: Plan) -> Iterator[str]:
     yield from (shown.aggregation.function.lower() for shown in checked.result.aggregates)
     for each in (plan, *plan.guards):
         yield from (fold.function.lower() for fold in each.folds)
-        for term in _terms(each):
+        for term in each.terms():
             yield from (p.function.lower() for p in subterms(term) if isinstance(p, Identity | Step | Finish))
-
-
-def _terms(plan: Plan) -> Iterator[Term]:
-    for edge in plan.edges:
-        yield from edge.conditions
-        yield from (term for _, term in edge.assign)
-        yield from (term for _, bag in edge.action.marks for mark in bag for term in mark.terms())
 
 
 def _arrow(schema: Schema) -> list[tuple[str, object]]:

@@ -9,7 +9,7 @@ Three things are taken out of the automaton before it runs:
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -113,6 +113,13 @@ class Plan:
         for edge in self.edges:
             found.setdefault(edge.source, []).append(edge)
         return found
+
+    def terms(self) -> Iterator[Term]:
+        """What its edges compute and ask, apart from tests of one event."""
+        for edge in self.edges:
+            yield from (term for _, term in edge.assign)
+            yield from edge.conditions
+            yield from (term for _, bag in edge.action.marks for mark in bag for term in mark.terms())
 
     @property
     def is_table(self) -> bool:

@@ -26,11 +26,7 @@ def columns_read(checked: Checked, plan: Plan, given_tests: Sequence[int] = ()) 
     schema = checked.schema
     assert schema is not None
     terms = [test for number, test in enumerate(plan.tests) if number not in given_tests]
-    for each in (plan, *plan.guards):
-        for edge in each.edges:
-            terms += [term for _, term in edge.assign]
-            terms += edge.conditions
-            terms += [term for _, bag in edge.action.marks for mark in bag for term in mark.terms()]
+    terms += [term for each in (plan, *plan.guards) for term in each.terms()]
     names = {part.name for term in terms for part in subterms(term) if isinstance(part, Attr)}
     columns = {column_of(name, schema) for name in names}
     columns |= {*columns_kept(checked, plan), *schema.order_by, *plan.split_by}
