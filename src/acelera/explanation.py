@@ -33,8 +33,8 @@ def explain(
 
 def _sizes(built: Acea, simplified: Acea) -> list[str]:
     lines = [f"as built: {built.size()}", f"simplified: {simplified.size()}"]
-    for number, (one, two) in enumerate(zip(built.guards, simplified.guards, strict=True), 1):
-        lines.append(f"guard {number} (of UNLESS): {two.size()}; as built: {one.size()}")
+    for number, (left, right) in enumerate(zip(built.guards, simplified.guards, strict=True), 1):
+        lines.append(f"guard {number} (of UNLESS): {right.size()}; as built: {left.size()}")
     return lines
 
 

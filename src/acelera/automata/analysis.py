@@ -81,11 +81,11 @@ def may_part(automaton: Acea, differ: Callable[[Transition, Transition], bool]) 
     begin = (automaton.initial, automaton.initial, False)  # two states, and whether the runs have parted
     seen, todo, looked = {begin}, [begin], 0
     while todo:
-        one, two, parted = todo.pop()
-        if parted and one in automaton.finals and two in automaton.finals:
+        left, right, parted = todo.pop()
+        if parted and left in automaton.finals and right in automaton.finals:
             return True
-        for marked, some in moves.get(one, {}).items():
-            others = moves.get(two, {}).get(marked, [])
+        for marked, some in moves.get(left, {}).items():
+            others = moves.get(right, {}).get(marked, [])
             looked += len(some) * len(others)
             if looked > MOST_PAIRS:
                 return True

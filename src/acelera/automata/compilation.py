@@ -194,17 +194,17 @@ def conjunction(left: Part, right: Part) -> Part:
     return explored((START_STATE, START_STATE), (FINAL, FINAL), pairs)
 
 
-def same_marks(one: Label, two: Label) -> list[tuple[Term, ...]]:
+def same_marks(left: Label, right: Label) -> list[tuple[Term, ...]]:
     """The ways in which two labels mark equal events: for each a condition on the values.
 
     The paper asks for an isomorphism between the bags of renamings of each variable that keeps attributes, and for
     equal values.
     """
-    names = {name for label in (one, two) for name, _ in label.marks}
+    names = {name for label in (left, right) for name, _ in label.marks}
     ways: list[tuple[Term, ...]] = [()]
     for name in sorted(names):
-        same = Counter(one.bag(name)) & Counter(two.bag(name))  # what is marked alike needs no condition
-        here, there = (list((Counter(label.bag(name)) - same).elements()) for label in (one, two))
+        same = Counter(left.bag(name)) & Counter(right.bag(name))  # what is marked alike needs no condition
+        here, there = (list((Counter(label.bag(name)) - same).elements()) for label in (left, right))
         if len(here) != len(there):
             return []
         matched = sorted(dict.fromkeys(pairings(here, there)), key=repr)
@@ -228,17 +228,17 @@ def pairings(here: Sequence[Mark], there: Sequence[Mark]) -> list[tuple[Term, ..
     return [conditions for _, conditions in found]
 
 
-def same_event(one: Mark, two: Mark) -> tuple[Term, ...] | None:
+def same_event(left: Mark, right: Mark) -> tuple[Term, ...] | None:
     """When two marks make equal events; None if never. Attributes and type are compared, origins are not."""
     untyped = Sql(ast.IsNull(ast.Attribute(None, "type")), (((None, "type"), Attr("type")),))
-    conditions = () if one.typed == two.typed else (untyped,)
-    if one.fields is None and two.fields is None:
+    conditions = () if left.typed == right.typed else (untyped,)
+    if left.fields is None and right.fields is None:
         return conditions
-    if one.fields is None or two.fields is None:
+    if left.fields is None or right.fields is None:
         return None
-    if {name for name, _ in one.fields} != {name for name, _ in two.fields}:
+    if {name for name, _ in left.fields} != {name for name, _ in right.fields}:
         return None
-    values = ((term, dict(two.fields)[name]) for name, term in one.fields)
+    values = ((term, dict(right.fields)[name]) for name, term in left.fields)
     return (*conditions, *(Identical(a, b) for a, b in values if a != b))
 
 
@@ -403,14 +403,14 @@ def all_of(left: Part, right: Part, once: bool) -> Part:
     )
 
 
-def merged(one: Label, two: Label, once: bool) -> Label:
+def merged(left: Label, right: Label, once: bool) -> Label:
     """Both labels at once; with `once`, what both mark is marked once."""
     bags = {}
-    for name in {name for label in (one, two) for name, _ in label.marks}:
-        together = (*one.bag(name), *two.bag(name))
+    for name in {name for label in (left, right) for name, _ in label.marks}:
+        together = (*left.bag(name), *right.bag(name))
         bags[name] = tuple(dict.fromkeys(together)) if once else together
-    assign = (*one.assign, *two.assign)
-    return Label(assign, tuple(dict.fromkeys((*one.predicate, *two.predicate))), marks(bags))
+    assign = (*left.assign, *right.assign)
+    return Label(assign, tuple(dict.fromkeys((*left.predicate, *right.predicate))), marks(bags))
 
 
 def start(part: Part) -> Part:

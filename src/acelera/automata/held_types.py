@@ -36,9 +36,9 @@ def variables_of(automaton: Acea, schema: Schema | None) -> dict[str, Variable]:
                 before = found.get(name, EMPTY)
                 clash = before.clash(held)
                 if clash is not None:
-                    attribute, one, two = clash
+                    attribute, left, right = clash
                     raise SchemaError(
-                        f"`{name}` would hold events whose `{attribute}` is {one} and others whose is {two}"
+                        f"`{name}` would hold events whose `{attribute}` is {left} and others whose is {right}"
                     )
                 found[name] = before.joined(held, ANY_NUMBER)
     return found

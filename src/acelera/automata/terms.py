@@ -202,8 +202,8 @@ class Identical(Term):
 
     def value(self, env: Environment) -> Value:
         """TRUE or FALSE."""
-        one, two = self.left.value(env), self.right.value(env)
-        return one is two or bool(one == two)
+        left, right = self.left.value(env), self.right.value(env)
+        return left is right or bool(left == right)
 
     def __str__(self) -> str:
         return f"{self.left} is {self.right}"
@@ -288,9 +288,9 @@ def holds(term: Term, env: Environment) -> bool:
 # --- what conditions over several events need ---------------------------------------------------------------------
 
 _SUMMARIES: dict[str, Callable[[Value, Value], bool]] = {
-    "max": lambda one, two: compare(">=", one, two) is True,
-    "min": lambda one, two: compare("<=", one, two) is True,
-    "common": lambda one, two: compare("=", one, two) is True,
+    "max": lambda left, right: compare(">=", left, right) is True,
+    "min": lambda left, right: compare("<=", left, right) is True,
+    "common": lambda left, right: compare("=", left, right) is True,
 }
 
 
@@ -336,10 +336,10 @@ class Compared(Term):
 
     def value(self, env: Environment) -> Value:
         """TRUE, or not."""
-        one, two = self.left.value(env), self.right.value(env)
-        if one is UNSET or two is UNSET:
+        left, right = self.left.value(env), self.right.value(env)
+        if left is UNSET or right is UNSET:
             return True
-        return failure((one, two)) or compare(self.operator, one, two)
+        return failure((left, right)) or compare(self.operator, left, right)
 
     def __str__(self) -> str:
         return f"{self.left} {self.operator} {self.right} if set"

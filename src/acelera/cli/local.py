@@ -143,7 +143,7 @@ class _Reading:
                 return None
             spans.append((*span, source))
         spans.sort(key=lambda each: each[:2])
-        if any(one[1] > two[0] for one, two in pairwise(spans)):
+        if any(left[1] > right[0] for left, right in pairwise(spans)):
             return None
         return [source for _, _, source in spans]
 

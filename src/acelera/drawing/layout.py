@@ -185,8 +185,8 @@ _SPACE = 10.0
 def _spread(wishes: list[float], sizes: list[Size]) -> list[float]:
     """The values nearest to the wishes (by squares) that keep the order and the room between neighbours."""
     offsets = [0.0]
-    for one, two in itertools.pairwise(sizes):
-        offsets.append(offsets[-1] + one.below + two.above + _SPACE)
+    for left, right in itertools.pairwise(sizes):
+        offsets.append(offsets[-1] + left.below + right.above + _SPACE)
     blocks: list[tuple[float, int]] = []  # neighbours that touch: the sum of their wishes, and how many they are
     for wish, offset in zip(wishes, offsets, strict=True):
         total, count = wish - offset, 1

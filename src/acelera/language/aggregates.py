@@ -235,37 +235,37 @@ def _range_type(given: Type) -> Type | None:
     return _sum_type(given)
 
 
-def _alike(one: Any, two: Any) -> tuple[Any, Any]:
+def _alike(left: Any, right: Any) -> tuple[Any, Any]:
     """A decimal that meets a float becomes one, as their types do."""
-    return (float(one), float(two)) if isinstance(one, float) or isinstance(two, float) else (one, two)
+    return (float(left), float(right)) if isinstance(left, float) or isinstance(right, float) else (left, right)
 
 
-def _add(one: Any, two: Any) -> Any:
-    one, two = _alike(one, two)
-    return EXACT.add(one, two) if isinstance(one, Decimal) or isinstance(two, Decimal) else one + two
+def _add(left: Any, right: Any) -> Any:
+    left, right = _alike(left, right)
+    return EXACT.add(left, right) if isinstance(left, Decimal) or isinstance(right, Decimal) else left + right
 
 
 def _or_nothing(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     """The function with None, the state before any value, as neutral element."""
 
-    def combine(one: Any, two: Any) -> Any:
-        if one is None or two is None:
-            return two if one is None else one
-        return function(one, two)
+    def combine(left: Any, right: Any) -> Any:
+        if left is None or right is None:
+            return right if left is None else left
+        return function(left, right)
 
     return combine
 
 
-def _smaller(one: Any, two: Any) -> Any:
-    if one != one or two != two:  # NaN spreads
+def _smaller(left: Any, right: Any) -> Any:
+    if left != left or right != right:  # NaN spreads
         return math.nan
-    return two if two < one else one
+    return right if right < left else left
 
 
-def _larger(one: Any, two: Any) -> Any:
-    if one != one or two != two:
+def _larger(left: Any, right: Any) -> Any:
+    if left != left or right != right:
         return math.nan
-    return two if two > one else one
+    return right if right > left else left
 
 
 def _average(state: tuple[Any, int]) -> Any:
@@ -282,13 +282,13 @@ def _extent(state: tuple[Any, Any] | None) -> Any:
     return EXACT.subtract(high, low) if isinstance(low, Decimal) else high - low
 
 
-def _spread(one: tuple[int, float, float], two: tuple[int, float, float]) -> tuple[int, float, float]:
+def _spread(left: tuple[int, float, float], right: tuple[int, float, float]) -> tuple[int, float, float]:
     """Merge (count, mean, sum of squared deviations), the numerically stable way (Chan et al.)."""
-    count = one[0] + two[0]
-    if one[0] == 0 or two[0] == 0:
-        return two if one[0] == 0 else one
-    delta = two[1] - one[1]
-    return count, one[1] + delta * two[0] / count, one[2] + two[2] + delta * delta * one[0] * two[0] / count
+    count = left[0] + right[0]
+    if left[0] == 0 or right[0] == 0:
+        return right if left[0] == 0 else left
+    delta = right[1] - left[1]
+    return count, left[1] + delta * right[0] / count, left[2] + right[2] + delta * delta * left[0] * right[0] / count
 
 
 def _variance(state: tuple[int, float, float]) -> float | None:
@@ -300,9 +300,9 @@ def _deviation(state: tuple[int, float, float]) -> float | None:
     return None if variance is None else math.sqrt(variance)
 
 
-def _product(one: Any, two: Any) -> Any:
-    one, two = _alike(one, two)
-    return one * two
+def _product(left: Any, right: Any) -> Any:
+    left, right = _alike(left, right)
+    return left * right
 
 
 def _value_of(state: tuple[int, Any] | None) -> Any:
@@ -320,7 +320,7 @@ _builtin("max", _same, _or_nothing(_larger), None, _same, _only(ORDERED), _ORDER
 _builtin(
     "avg",
     lambda value: (value, 1),
-    lambda one, two: (_add(one[0], two[0]), one[1] + two[1]),
+    lambda left, right: (_add(left[0], right[0]), left[1] + right[1]),
     (0, 0),
     _average,
     _only(NUMBERS, FLOAT),
@@ -329,7 +329,7 @@ _builtin(
 _builtin(
     "range",
     lambda value: (value, value),
-    _or_nothing(lambda one, two: (_smaller(one[0], two[0]), _larger(one[1], two[1]))),
+    _or_nothing(lambda left, right: (_smaller(left[0], right[0]), _larger(left[1], right[1]))),
     None,
     _extent,
     _range_type,
@@ -357,7 +357,7 @@ _builtin(
 _builtin(
     "bool_and",
     _same,
-    lambda one, two: one and two,
+    lambda left, right: left and right,
     True,
     _same,
     _only(frozenset({Kind.BOOL}), BOOL),
@@ -366,7 +366,7 @@ _builtin(
 _builtin(
     "bool_or",
     _same,
-    lambda one, two: one or two,
+    lambda left, right: left or right,
     False,
     _same,
     _only(frozenset({Kind.BOOL}), BOOL),

@@ -155,8 +155,8 @@ class _Checker:
             variables[name] = one.joined(two, bounds(one.bounds, two.bounds))
         return Bindings(variables, (support or bounds)(left.support, right.support))
 
-    def refuse_clash(self, name: str, one: Variable, two: Variable, span: Span | None) -> None:
-        clash = one.clash(two)
+    def refuse_clash(self, name: str, left: Variable, right: Variable, span: Span | None) -> None:
+        clash = left.clash(right)
         if clash is not None:
             attribute, here, there = clash
             self.wrong(

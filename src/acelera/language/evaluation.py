@@ -86,17 +86,17 @@ COMPARISONS: dict[str, Callable[[Value, Value], bool]] = {
 }
 
 
-def compare(symbol: str, one: Value, two: Value) -> bool | None:
+def compare(symbol: str, left: Value, right: Value) -> bool | None:
     """SQL's comparison; NaN compares as NULL."""
-    if one is None or two is None or one != one or two != two:
+    if left is None or right is None or left != left or right != right:
         return None
-    if isinstance(one, float) or isinstance(two, float):
-        one, two = float(one), float(two)
+    if isinstance(left, float) or isinstance(right, float):
+        left, right = float(left), float(right)
     try:
-        return COMPARISONS[symbol](one, two)
+        return COMPARISONS[symbol](left, right)
     except TypeError:  # only an aggregate function of a user can give another type than it should
         raise AggregateError(
-            f"{one!r} cannot be compared with {two!r}; an aggregate function must give what its `returns` says"
+            f"{left!r} cannot be compared with {right!r}; an aggregate function must give what its `returns` says"
         ) from None
 
 
@@ -104,10 +104,10 @@ def _not(value: bool | None) -> bool | None:
     return None if value is None else not value
 
 
-def _and(one: bool | None, two: bool | None) -> bool | None:
-    if one is False or two is False:
+def _and(left: bool | None, right: bool | None) -> bool | None:
+    if left is False or right is False:
         return False
-    return None if one is None or two is None else True
+    return None if left is None or right is None else True
 
 
 def _negate_if(negated: bool, value: bool | None) -> bool | None:
@@ -141,15 +141,15 @@ def _arithmetic(
 ) -> Callable[[Value, Value], Value]:
     """Floats if either side is one, decimals if either side is one, integers otherwise."""
 
-    def apply(one: Value, two: Value) -> Value:
-        if isinstance(one, Moment) or isinstance(two, Moment):
-            moment = plain(one, two)
+    def apply(left: Value, right: Value) -> Value:
+        if isinstance(left, Moment) or isinstance(right, Moment):
+            moment = plain(left, right)
             return Moment(moment) if abs(moment) < 2**100 else None
-        if isinstance(one, float) or isinstance(two, float):
-            return plain(float(one), float(two))
-        if isinstance(one, Decimal) or isinstance(two, Decimal):
-            return _fit(exact(one, two))
-        return _fit(plain(one, two))
+        if isinstance(left, float) or isinstance(right, float):
+            return plain(float(left), float(right))
+        if isinstance(left, Decimal) or isinstance(right, Decimal):
+            return _fit(exact(left, right))
+        return _fit(plain(left, right))
 
     return apply
 
@@ -164,23 +164,23 @@ def _absolute(value: Value) -> Value:
     return _negate(value) if value < 0 else value
 
 
-def _divide(one: Value, two: Value) -> float | None:
-    return float(one) / float(two) if two != 0 else None
+def _divide(left: Value, right: Value) -> float | None:
+    return float(left) / float(right) if right != 0 else None
 
 
-def _remainder(one: Value, two: Value) -> Value:
+def _remainder(left: Value, right: Value) -> Value:
     """With the sign of the dividend."""
-    if two == 0:
+    if right == 0:
         return None
-    if isinstance(one, float) or isinstance(two, float):
-        return math.fmod(float(one), float(two)) if math.isfinite(one) else None
-    if isinstance(one, Decimal) or isinstance(two, Decimal):
+    if isinstance(left, float) or isinstance(right, float):
+        return math.fmod(float(left), float(right)) if math.isfinite(left) else None
+    if isinstance(left, Decimal) or isinstance(right, Decimal):
         try:
-            return EXACT.remainder(one, two)
+            return EXACT.remainder(left, right)
         except InvalidOperation:  # more digits than any column holds
             return None
-    rest = abs(one) % abs(two)
-    return rest if one >= 0 else -rest
+    rest = abs(left) % abs(right)
+    return rest if left >= 0 else -rest
 
 
 _ARITHMETIC: dict[str, Callable[[Value, Value], Value]] = {
@@ -214,8 +214,8 @@ def _coalesce(*values: Value) -> Value:
     return next((value for value in values if value is not None), None)
 
 
-def _nullif(one: Value, two: Value) -> Value:
-    return None if compare("=", one, two) else one
+def _nullif(left: Value, right: Value) -> Value:
+    return None if compare("=", left, right) else left
 
 
 _FUNCTIONS: dict[str, Callable[..., Value]] = {

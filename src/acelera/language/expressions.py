@@ -248,31 +248,31 @@ class _Checker:
         return result
 
 
-def arithmetic(operator: str, one: Type, two: Type) -> Type | None:
+def arithmetic(operator: str, left: Type, right: Type) -> Type | None:
     """The type of `one operator two`, or None if there is none.
 
     Numbers: a float if either side is one, and always for `/`; a decimal if either side is one; otherwise an integer.
     Times: timestamp - timestamp, timestamp ± duration, duration ± duration, duration * integer, duration / duration.
     """
-    if one.vague or two.vague:
-        known = two if one.vague else one
+    if left.vague or right.vague:
+        known = right if left.vague else left
         fits = known.vague or known.kind in NUMBERS | {Kind.TIMESTAMP, Kind.DURATION}
         return (FLOAT if operator == "/" else UNKNOWN) if fits else None
-    kinds = (one.kind, two.kind)
+    kinds = (left.kind, right.kind)
     if set(kinds) <= NUMBERS:
         if operator == "/" or Kind.FLOAT in kinds:
             return FLOAT
         if Kind.DECIMAL not in kinds:
             return INT
-        scale = scale_of(one) + scale_of(two) if operator == "*" else max(scale_of(one), scale_of(two))
+        scale = scale_of(left) + scale_of(right) if operator == "*" else max(scale_of(left), scale_of(right))
         return Type(Kind.DECIMAL, pa.decimal128(38, min(scale, 38)))
     match operator, kinds:
-        case "-", (Kind.TIMESTAMP, Kind.TIMESTAMP) if one.zoned == two.zoned:
+        case "-", (Kind.TIMESTAMP, Kind.TIMESTAMP) if left.zoned == right.zoned:
             return DURATION
         case (("+" | "-"), (Kind.TIMESTAMP, Kind.DURATION)):
-            return Type(Kind.TIMESTAMP, pa.timestamp("ns", one.arrow.tz))
+            return Type(Kind.TIMESTAMP, pa.timestamp("ns", left.arrow.tz))
         case "+", (Kind.DURATION, Kind.TIMESTAMP):
-            return Type(Kind.TIMESTAMP, pa.timestamp("ns", two.arrow.tz))
+            return Type(Kind.TIMESTAMP, pa.timestamp("ns", right.arrow.tz))
         case (("+" | "-"), (Kind.DURATION, Kind.DURATION)):
             return DURATION
         case "*", (Kind.DURATION, Kind.INT) | (Kind.INT, Kind.DURATION):

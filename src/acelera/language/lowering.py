@@ -131,7 +131,7 @@ def lower(expression: ast.Expression, whole: Collection[str] = COMPOSED) -> ast.
             case ast.Call("coalesce", (_,)):
                 return made[0]
             case ast.Call("coalesce", _):
-                return _Lowered(reduce(lambda one, two: ast.Call("coalesce", (one, two)), inner), size)
+                return _Lowered(reduce(lambda left, right: ast.Call("coalesce", (left, right)), inner), size)
         return _Lowered(rebuilt(node, inner), size)
 
     return ast.fold(expression, combine).holds
@@ -156,7 +156,7 @@ def _joined(join: str, compared: Sequence[tuple[str, _Lowered]], operand: _Lower
             ast.Binary(OPPOSITES[symbol] if opposite else symbol, operand.holds, other.holds)
             for symbol, other in compared
         ]
-        return reduce(lambda one, two: ast.Binary(join, one, two), tests)
+        return reduce(lambda left, right: ast.Binary(join, left, right), tests)
 
     return _Lowered(chain(join, False), size, chain("OR" if join == "AND" else "AND", True))
 

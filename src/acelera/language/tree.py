@@ -35,18 +35,18 @@ class Node:
             return NotImplemented
         pairs: list[tuple[object, object]] = [(self, other)]
         while pairs:
-            one, two = pairs.pop()
-            if one is two:
+            left, right = pairs.pop()
+            if left is right:
                 continue
-            if type(one) is not type(two):  # so that 1, 1.0 and TRUE are different literals
+            if type(left) is not type(right):  # so that 1, 1.0 and TRUE are different literals
                 return False
-            if isinstance(one, Node) and isinstance(two, Node):
-                pairs.extend(zip(one.parts(), two.parts(), strict=True))
-            elif isinstance(one, tuple) and isinstance(two, tuple):
-                if len(one) != len(two):
+            if isinstance(left, Node) and isinstance(right, Node):
+                pairs.extend(zip(left.parts(), right.parts(), strict=True))
+            elif isinstance(left, tuple) and isinstance(right, tuple):
+                if len(left) != len(right):
                     return False
-                pairs.extend(zip(one, two, strict=True))
-            elif one != two:
+                pairs.extend(zip(left, right, strict=True))
+            elif left != right:
                 return False
         return True
 
@@ -155,7 +155,7 @@ def children(node: N) -> tuple[N, ...]:
 
 def rebuilt(node: N, inner: Sequence[N]) -> N:
     """The same node over other sub-nodes of its family, left to right; the node itself if they are its own."""
-    if all(one is two for one, two in zip(children(node), inner, strict=True)):
+    if all(left is right for left, right in zip(children(node), inner, strict=True)):
         return node
     family, rest = node.family, iter(inner)  # type: ignore[attr-defined]
 

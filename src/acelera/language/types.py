@@ -157,13 +157,13 @@ def _named(lowered: str, text: str) -> pa.DataType | None:
         return None
 
 
-def unify(one: Type, two: Type) -> Type | None:
+def unify(left: Type, right: Type) -> Type | None:
     """The type that holds values of both, or None if there is none."""
-    if one.vague:
-        return two
-    if two.vague or one.arrow == two.arrow:
-        return one
-    kinds = {one.kind, two.kind}
+    if left.vague:
+        return right
+    if right.vague or left.arrow == right.arrow:
+        return left
+    kinds = {left.kind, right.kind}
     if kinds == {Kind.INT}:
         return INT
     if kinds <= {Kind.INT, Kind.FLOAT} or kinds == {Kind.DECIMAL, Kind.FLOAT}:
@@ -171,19 +171,19 @@ def unify(one: Type, two: Type) -> Type | None:
     if kinds == {Kind.STRING}:
         return STRING
     if kinds <= {Kind.DECIMAL, Kind.INT}:
-        return unify_decimals(one, two)
-    if kinds == {Kind.TIMESTAMP} and one.zoned == two.zoned:
-        return Type(Kind.TIMESTAMP, pa.timestamp(_finer(one, two), one.arrow.tz))
+        return unify_decimals(left, right)
+    if kinds == {Kind.TIMESTAMP} and left.zoned == right.zoned:
+        return Type(Kind.TIMESTAMP, pa.timestamp(_finer(left, right), left.arrow.tz))
     if kinds == {Kind.DURATION}:
-        return Type(Kind.DURATION, pa.duration(_finer(one, two)))
+        return Type(Kind.DURATION, pa.duration(_finer(left, right)))
     if kinds == {Kind.DATE}:
         return DATE
     return None
 
 
-def unify_decimals(one: Type, two: Type) -> Type:
+def unify_decimals(left: Type, right: Type) -> Type:
     """A decimal that holds values of both; a whole number is one without a fraction."""
-    scales = [scale_of(each) for each in (one, two)]
+    scales = [scale_of(each) for each in (left, right)]
     return Type(Kind.DECIMAL, pa.decimal128(38, max(scales)))
 
 
@@ -192,6 +192,6 @@ def scale_of(given: Type) -> int:
     return int(given.arrow.scale) if given.kind is Kind.DECIMAL else 0
 
 
-def _finer(one: Type, two: Type) -> str:
+def _finer(left: Type, right: Type) -> str:
     units = ["s", "ms", "us", "ns"]
-    return max((str(one.arrow.unit), str(two.arrow.unit)), key=units.index)
+    return max((str(left.arrow.unit), str(right.arrow.unit)), key=units.index)

@@ -168,8 +168,8 @@ class _Reading:
             return self.found.withColumn(TICK, ticks_of(functions.col(self.end), zoned))
         ends = self.stream.rows.select(*self.stream.keys, NUMBER, PLACE, TICK)
         same = functions.col(self.end) == functions.col(NUMBER)
-        for one, two in zip(self.keys, self.stream.keys, strict=True):
-            same = same & functions.col(one).eqNullSafe(functions.col(two))
+        for left, right in zip(self.keys, self.stream.keys, strict=True):
+            same = same & functions.col(left).eqNullSafe(functions.col(right))
         return self.found.join(ends, same)
 
     def _located(self, rows: Any, listed: pa.Table, table: pa.Table) -> dict[tuple[bool, tuple[Any, ...], int], int]:

@@ -81,10 +81,10 @@ def ordered(rows: Sequence[Row], schema: Schema) -> list[int]:
     return sorted(range(len(rows)), key=lambda index: tuple(rows[index][name] for name in schema.order_by))
 
 
-def refuse_tie(rows: Sequence[Row], one: int, two: int, schema: Schema, clauses: ast.Clauses) -> None:
+def refuse_tie(rows: Sequence[Row], left: int, right: int, schema: Schema, clauses: ast.Clauses) -> None:
     """Two rows of a partition that are equal under order_by have no defined order."""
-    if all(rows[one][name] == rows[two][name] for name in schema.order_by):
-        raise tie((one + 1, two + 1), rows[one], [key.name for key in clauses.partition_by], schema)
+    if all(rows[left][name] == rows[right][name] for name in schema.order_by):
+        raise tie((left + 1, right + 1), rows[left], [key.name for key in clauses.partition_by], schema)
 
 
 def to_event(row: Row, schema: Schema, position: int) -> Event:

@@ -141,13 +141,13 @@ def _all(tests: tuple[Term, ...], schema: Schema) -> Any:
     from pyspark.sql import functions
 
     columns = [column for column in (to_column(test, schema) for test in tests) if column is not None]
-    return reduce(lambda one, two: one & two, columns, functions.lit(True))
+    return reduce(lambda left, right: left & right, columns, functions.lit(True))
 
 
 def _any(columns: list[Any]) -> Any:
     from pyspark.sql import functions
 
-    return reduce(lambda one, two: one | two, columns, functions.lit(False))
+    return reduce(lambda left, right: left | right, columns, functions.lit(False))
 
 
 def letter_column(tests: Sequence[Term], numbers: Sequence[int], schema: Schema) -> Any:
@@ -161,7 +161,7 @@ def letter_column(tests: Sequence[Term], numbers: Sequence[int], schema: Schema)
         bits.append(
             functions.when(column, functions.lit(1 << bit).cast("bigint")).otherwise(functions.lit(0).cast("bigint"))
         )
-    return reduce(lambda one, two: one.bitwiseOR(two), bits)
+    return reduce(lambda left, right: left.bitwiseOR(right), bits)
 
 
 # --- slices -------------------------------------------------------------------------------------------------------

@@ -32,7 +32,7 @@ def described(frames: Any, schema_of: Callable[[object], Schema]) -> tuple[Any, 
     if isinstance(frames, Mapping):
         schema = schema_of({name: _types(arrow_schema(frame)) for name, frame in frames.items()})
         _check_frames(frames, schema)
-        frame = reduce(lambda one, two: one.unionByName(two), (_typed(*each, schema) for each in frames.items()))
+        frame = reduce(lambda left, right: left.unionByName(right), (_typed(*each, schema) for each in frames.items()))
     else:
         frame, schema = frames, schema_of(arrow_schema(frames))
     if not schema.order_by:

@@ -218,8 +218,8 @@ def _comparison(asked: _Asked, made: Sequence[Any]) -> Any:
     compare = _COMPARISONS[asked.node.operator]
     if all(given.kind is not Kind.FLOAT for given in asked.types):
         return compare(*made)
-    one, two = (column.cast("double") for column in made)
-    return functions.when(~(functions.isnan(one) | functions.isnan(two)), compare(one, two))
+    left, right = (column.cast("double") for column in made)
+    return functions.when(~(functions.isnan(left) | functions.isnan(right)), compare(left, right))
 
 
 # --- what is true or false ----------------------------------------------------------------------------------------

@@ -50,10 +50,10 @@ def check_watch(job: Job, watch: Watch) -> None:
         return
     remembered, target = Path(watch.checkpoint).resolve(), Path(output.path).resolve()
     source = Path(place.path).resolve()
-    for one, two in ((remembered, target), (remembered, source)):
-        if one == two or one in two.parents or two in one.parents:
+    for left, right in ((remembered, target), (remembered, source)):
+        if left == right or left in right.parents or right in left.parents:
             raise click.UsageError(
-                f"the checkpoint `{watch.checkpoint}` must be a folder of its own, apart from `{two}`"
+                f"the checkpoint `{watch.checkpoint}` must be a folder of its own, apart from `{right}`"
             )
     if target.is_file():
         raise click.UsageError(f"`{output.path}` is a file; --stream adds files to a folder")

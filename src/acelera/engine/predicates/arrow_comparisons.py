@@ -46,9 +46,9 @@ def comparison(asked: Asked) -> tuple[Form, Operation]:
     return BOOLEAN, _compare(asked.node.operator, asked.forms[0], asked.forms[1], asked.exact)
 
 
-def _compare(symbol: str, one: Form, two: Form, exact: bool) -> Operation:
+def _compare(symbol: str, left: Form, right: Form, exact: bool) -> Operation:
     """A comparison; one that need not be exact may be FALSE where it should be NULL, but not TRUE."""
-    kinds = {one.kind, two.kind}
+    kinds = {left.kind, right.kind}
     compare: Operation = COMPARISONS[symbol]
     if Kind.NULL in kinds:
         return lambda *_: _UNKNOWN
@@ -57,7 +57,7 @@ def _compare(symbol: str, one: Form, two: Form, exact: bool) -> Operation:
         return lambda a, b: compare(as_float(a), as_float(b))
     if not kinds <= _COMPARABLE or (len(kinds) > 1 and kinds != {Kind.INT, Kind.DECIMAL}):
         raise UnsupportedError(LACKING)
-    return compare if one.unit == two.unit else in_one_unit(compare, one, two)
+    return compare if left.unit == right.unit else in_one_unit(compare, left, right)
 
 
 def _exact_floats(symbol: str) -> Operation:
@@ -66,9 +66,9 @@ def _exact_floats(symbol: str) -> Operation:
     return lambda a, b: pc.if_else(pc.or_(pc.is_nan(a), pc.is_nan(b)), _UNKNOWN, compare(a, b))
 
 
-def _different_floats(one: Any, two: Any) -> Any:
+def _different_floats(left: Any, right: Any) -> Any:
     """Of the comparisons, only this one is TRUE for NaN in Arrow."""
-    return pc.or_(pc.less(one, two), pc.greater(one, two))
+    return pc.or_(pc.less(left, right), pc.greater(left, right))
 
 
 # --- BETWEEN and IN -----------------------------------------------------------------------------------------------

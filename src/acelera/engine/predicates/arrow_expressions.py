@@ -78,23 +78,23 @@ _MIXED = ({Kind.FLOAT}, {Kind.INT, Kind.FLOAT})
 def _sum(asked: Asked) -> tuple[Form, Operation]:
     """`a + b` and `a - b`. What overflows is NULL; Arrow says so by an error, and the batch is evaluated by value."""
     assert isinstance(asked.node, ast.Binary)
-    one, two = asked.forms
-    if {one.kind, two.kind} in _MIXED:
+    left, right = asked.forms
+    if {left.kind, right.kind} in _MIXED:
         return _floating(_FLOATING[asked.node.operator])
-    kind = _SUMS.get(frozenset({one.kind, two.kind}))
+    kind = _SUMS.get(frozenset({left.kind, right.kind}))
     if kind is None:
         raise UnsupportedError(LACKING)
-    return Form(kind, min(one.unit, two.unit)), in_one_unit(_CHECKED[asked.node.operator], one, two)
+    return Form(kind, min(left.unit, right.unit)), in_one_unit(_CHECKED[asked.node.operator], left, right)
 
 
 def _product(asked: Asked) -> tuple[Form, Operation]:
-    one, two = asked.forms
-    if {one.kind, two.kind} in _MIXED:
+    left, right = asked.forms
+    if {left.kind, right.kind} in _MIXED:
         return _floating(pc.multiply)
-    kind = _PRODUCTS.get(frozenset({one.kind, two.kind}))
+    kind = _PRODUCTS.get(frozenset({left.kind, right.kind}))
     if kind is None:
         raise UnsupportedError(LACKING)
-    return Form(kind, max(one.unit, two.unit)), lambda a, b: pc.multiply_checked(as_int(a), as_int(b))
+    return Form(kind, max(left.unit, right.unit)), lambda a, b: pc.multiply_checked(as_int(a), as_int(b))
 
 
 def _quotient(asked: Asked) -> tuple[Form, Operation]:
@@ -107,9 +107,9 @@ def _floating(operation: Operation) -> tuple[Form, Operation]:
     return Form(Kind.FLOAT), lambda a, b: operation(as_float(a), as_float(b))
 
 
-def _divide(one: Any, two: Any) -> Any:
+def _divide(left: Any, right: Any) -> Any:
     """Nothing divides by zero."""
-    return pc.divide(one, pc.if_else(pc.equal(two, 0.0), pa.scalar(None, FLOAT), two))
+    return pc.divide(left, pc.if_else(pc.equal(right, 0.0), pa.scalar(None, FLOAT), right))
 
 
 def _negate_whole(value: Any) -> Any:
@@ -123,8 +123,8 @@ def _absolute_whole(value: Any) -> Any:
 # --- texts and functions ------------------------------------------------------------------------------------------
 
 
-def _concatenate(one: Any, two: Any) -> Any:
-    return pc.binary_join_element_wise(one, two, "")
+def _concatenate(left: Any, right: Any) -> Any:
+    return pc.binary_join_element_wise(left, right, "")
 
 
 def _lower(text: Any) -> Any:

@@ -155,12 +155,12 @@ def as_int(values: Any) -> Any:
     return values if values.type == INT else pc.cast(values, INT)
 
 
-def in_one_unit(operation: Operation, one: Form, two: Form) -> Operation:
+def in_one_unit(operation: Operation, left: Form, right: Form) -> Operation:
     """An operation on integers, or on times, which are brought to the finer of their units."""
-    unit = min(one.unit, two.unit)
+    unit = min(left.unit, right.unit)
 
     def scaled(values: Any, form: Form) -> Any:
         integers = as_int(values)
         return integers if form.unit == unit else pc.multiply_checked(integers, form.unit // unit)
 
-    return lambda a, b: operation(scaled(a, one), scaled(b, two))
+    return lambda a, b: operation(scaled(a, left), scaled(b, right))

@@ -97,26 +97,26 @@ def _not(asked: Asked) -> Pushed:
 
 def _comparison(asked: Asked) -> Pushed:
     assert isinstance(asked.node, ast.Binary)
-    one, two = _alike(asked, computes=False)
-    if one.kind is not two.kind and Kind.NULL not in (one.kind, two.kind):
+    left, right = _alike(asked, computes=False)
+    if left.kind is not right.kind and Kind.NULL not in (left.kind, right.kind):
         raise UnsupportedError(NO_INSTRUCTION)
-    kind = two.kind if one.kind is Kind.NULL else one.kind
-    asked.writer.emit(op.COMPARE, COMPARISONS[asked.node.operator], op.WIDE if two.wide else flavour(kind))
+    kind = right.kind if left.kind is Kind.NULL else left.kind
+    asked.writer.emit(op.COMPARE, COMPARISONS[asked.node.operator], op.WIDE if right.wide else flavour(kind))
     return Pushed(Kind.BOOL)
 
 
 def _alike(asked: Asked, computes: bool) -> tuple[Pushed, Pushed]:
     """Both values; integers become floats if they meet one, times wide ones, also if something is computed."""
-    one, two = asked.operands
-    if one.kind in TIMES or two.kind in TIMES:
-        return asked.writer.align(one, two, wide=computes)
-    if (one.kind, two.kind) == (Kind.INT, Kind.FLOAT):
+    left, right = asked.operands
+    if left.kind in TIMES or right.kind in TIMES:
+        return asked.writer.align(left, right, wide=computes)
+    if (left.kind, right.kind) == (Kind.INT, Kind.FLOAT):
         asked.writer.emit(op.FLOAT_BELOW)
-        return two, two
-    if (one.kind, two.kind) == (Kind.FLOAT, Kind.INT):
+        return right, right
+    if (left.kind, right.kind) == (Kind.FLOAT, Kind.INT):
         asked.writer.emit(op.TO_FLOAT)
-        return one, one
-    return one, two
+        return left, left
+    return left, right
 
 
 # --- arithmetic ---------------------------------------------------------------------------------------------------
@@ -135,12 +135,12 @@ _OF_TIMES = {
 def _arithmetic(asked: Asked) -> Pushed:
     assert isinstance(asked.node, ast.Binary)
     symbol = asked.node.operator
-    one, two = _alike(asked, computes=True)
-    kind = _OF_TIMES.get((symbol, one.kind, two.kind))
+    left, right = _alike(asked, computes=True)
+    kind = _OF_TIMES.get((symbol, left.kind, right.kind))
     if kind is not None:
         asked.writer.emit(_ARITHMETIC[symbol], op.WIDE)
         return Pushed(kind, wide=True)
-    kind = _number(one, two)
+    kind = _number(left, right)
     asked.writer.emit(_ARITHMETIC[symbol], flavour(kind))
     return Pushed(kind)
 
@@ -153,9 +153,9 @@ def _division(asked: Asked) -> Pushed:
     return Pushed(Kind.FLOAT)
 
 
-def _number(one: Pushed, two: Pushed) -> Kind:
+def _number(left: Pushed, right: Pushed) -> Kind:
     """The kind of both, if they are integers or floats."""
-    kinds = {one.kind, two.kind} - {Kind.NULL}
+    kinds = {left.kind, right.kind} - {Kind.NULL}
     if kinds not in (set(), {Kind.INT}, {Kind.FLOAT}):
         raise UnsupportedError(NO_INSTRUCTION)
     return kinds.pop() if kinds else Kind.NULL
@@ -191,13 +191,13 @@ def _square_root(asked: Asked) -> Pushed:
 
 
 def _coalesce(asked: Asked) -> Pushed:
-    one, two = asked.operands
-    kinds = {one.kind, two.kind} - {Kind.NULL}
+    left, right = asked.operands
+    kinds = {left.kind, right.kind} - {Kind.NULL}
     if len(kinds) > 1:
         raise UnsupportedError(NO_INSTRUCTION)
     kind = kinds.pop() if kinds else Kind.NULL
     if kind in TIMES:
-        asked.writer.align(one, two, wide=True)
+        asked.writer.align(left, right, wide=True)
     asked.writer.emit(op.COALESCE)
     return Pushed(kind, wide=kind in TIMES)
 

@@ -100,11 +100,11 @@ class Writer:
             self.emit(op.WIDEN, UNITS[self.unit], int(below))
         return Pushed(value.kind, wide=True)
 
-    def align(self, one: Pushed, two: Pushed, wide: bool = False) -> tuple[Pushed, Pushed]:
+    def align(self, left: Pushed, right: Pushed, wide: bool = False) -> tuple[Pushed, Pushed]:
         """The last two values as times of one width: wide ones if either is, or if that is wanted."""
-        if not (wide or one.wide or two.wide):
-            return one, two
-        return self.widen(one, below=True), self.widen(two)
+        if not (wide or left.wide or right.wide):
+            return left, right
+        return self.widen(left, below=True), self.widen(right)
 
     def stack_size(self) -> int:
         """The most values that are ever on the stack, and one to work with."""

@@ -198,8 +198,8 @@ def _without_nulls(entries: _Entries, ignore_nulls: bool) -> tuple[_Entries, Mas
     return entries.where(valid), nulled
 
 
-def _either(one: Mask | None, two: Mask | None) -> Mask | None:
-    return one if two is None else two if one is None else one | two
+def _either(left: Mask | None, right: Mask | None) -> Mask | None:
+    return left if right is None else right if left is None else left | right
 
 
 def _too_long(numbers: Numbers, natural: Type) -> Mask | None:

@@ -86,14 +86,14 @@ def gather_texts(starts: Ints, data: Ints, rows: Ints, ends: Ints, found: Ints) 
     for i in range(len(rows)):
         begin, at, end = np.uint64(starts[np.uint64(rows[i])]), np.uint64(ends[i]), np.uint64(ends[i + 1])
         while at < end and np.int64(begin) <= last:
-            one, two, three, four = data[begin], data[begin + second], data[begin + third], data[begin + fourth]
+            left, right, three, four = data[begin], data[begin + second], data[begin + third], data[begin + fourth]
             five, six, seven, eight = (
                 data[begin + fifth],
                 data[begin + sixth],
                 data[begin + seventh],
                 data[begin + eighth],
             )
-            found[at], found[at + second], found[at + third], found[at + fourth] = one, two, three, four
+            found[at], found[at + second], found[at + third], found[at + fourth] = left, right, three, four
             found[at + fifth], found[at + sixth], found[at + seventh], found[at + eighth] = five, six, seven, eight
             begin, at = begin + _WORD, at + _WORD
         while at < end:

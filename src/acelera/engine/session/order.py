@@ -133,10 +133,10 @@ class Order:
 
     def _refuse_disorder(self, batch: pa.RecordBatch, row: int, numbers: Ints) -> None:
         name = self.schema.order_by[0]
-        one, two = plain_values(batch.column(name).slice(row, 2), self.schema.columns[name])
+        left, right = plain_values(batch.column(name).slice(row, 2), self.schema.columns[name])
         raise DataError(
-            f"row {numbers[row + 1]} is out of order: {name} = {show(self.schema, name, two)} after "
-            f"{show(self.schema, name, one)}; push rows in order, or run them as one table, which is sorted"
+            f"row {numbers[row + 1]} is out of order: {name} = {show(self.schema, name, right)} after "
+            f"{show(self.schema, name, left)}; push rows in order, or run them as one table, which is sorted"
         )
 
     def _check_ties(
@@ -157,8 +157,8 @@ class Order:
             again = np.flatnonzero(pair[order][1:] == pair[order][:-1])
             if len(again):
                 second = again[np.argmin(tied[order[again + 1]])]
-                one, two = int(tied[order[second]]), int(tied[order[second + 1]])
-                raise self._tie(batch, two, (int(numbers[one]), int(numbers[two])))
+                left, right = int(tied[order[second]]), int(tied[order[second + 1]])
+                raise self._tie(batch, right, (int(numbers[left]), int(numbers[right])))
         last = len(numbers) - (int(np.argmin(equal[::-1])) + 1 if not equal.all() else len(numbers))
         still_tied = {} if last > 0 or not goes_on else self.standing.tied
         return {**still_tied, **dict(zip(keys[last:].tolist(), numbers[last:].tolist(), strict=True))}
