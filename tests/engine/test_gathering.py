@@ -50,7 +50,7 @@ def test_variables_that_hold_the_same_events_share_them() -> None:
 
 def test_many_matches_with_one_end_are_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
     """They do not fit into one page, and only those pages are sorted that overlap."""
-    from acelera.engine import arena
+    from acelera.engine.nodes import arena
 
     table = pa.table({"type": ["A", "A", "B", "A", "B", "X", "A", "A", "B", "A", "B"]})
     query = ac.query("MATCH A+ ; B")

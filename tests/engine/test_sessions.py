@@ -116,7 +116,8 @@ def test_memory_is_reclaimed_without_losing_matches(text: str, monkeypatch: pyte
 @pytest.mark.parametrize("text", QUERIES)
 def test_small_arenas_grow(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever runs full is emptied or enlarged, and nothing is lost."""
-    from acelera.engine import arena, session
+    from acelera.engine.nodes import arena
+    from acelera.engine.session import session
 
     table = long_stream(2_000)
     expected = ac.query(text).run(table, order_by="ts").to_pylist()
