@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 import acelera as ac
 from acelera.automata import analysis, simplify
@@ -23,6 +22,7 @@ from acelera.language.checker import Checked, check
 from acelera.language.printer import print_expression
 from acelera.language.schema import schema_of
 from automaton_texts import automaton_text, read_automaton, terms_text, transition_lines
+from cases import read_yaml
 
 FOLDER = Path(__file__).parent / "fixtures"
 SCHEMA = schema_of({"type": str, "v": int, "w": int, "f": float, "s": str, "d": "decimal(9, 2)"})
@@ -41,11 +41,7 @@ class Pair:
 
 
 def pairs(area: str) -> list[Pair]:
-    return [
-        Pair(area, path.stem, data)
-        for path in sorted((FOLDER / area).glob("*.yaml"))
-        for data in yaml.safe_load(path.read_text(encoding="utf-8"))
-    ]
+    return [Pair(area, path.stem, data) for path in sorted((FOLDER / area).glob("*.yaml")) for data in read_yaml(path)]
 
 
 def said(answer: object) -> str:
