@@ -4,6 +4,7 @@ leave no trace.
 
 import os
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -27,6 +28,14 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     """Before several processes run tests, kernels are compiled; each of them would compile them all."""
     if session.config.getoption("numprocesses", None):  # which their own processes do not have
         warm()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """One process runs all tests that need a Spark, the others all else."""
+    from scheduling import Grouped
+
+    return Grouped(config, log)
 
 
 @pytest.fixture(autouse=True)
