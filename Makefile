@@ -11,11 +11,11 @@ demo: $(VENV)/.run
 	$(BIN)/acelera demo
 
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest -n auto --dist loadgroup -m "not slow"
+	$(BIN)/python -m pytest -n auto --dist load -m "not slow"
 
 # Also what takes long, more random cases, and the site of the documents.
 test-all: $(VENV)/.dev docs
-	ACELERA_EXAMPLES=1000 $(BIN)/python -m pytest -n auto --dist loadgroup
+	ACELERA_EXAMPLES=1000 $(BIN)/python -m pytest -n auto --dist load
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -35,7 +35,7 @@ bench-spark: $(VENV)/.dev
 
 # The property tests with as many cases as one likes: make long EXAMPLES=100000
 long: $(VENV)/.dev
-	ACELERA_EXAMPLES=$(EXAMPLES) $(BIN)/python -m pytest -n auto --dist loadgroup -m property
+	ACELERA_EXAMPLES=$(EXAMPLES) $(BIN)/python -m pytest -n auto --dist load -m property
 
 # The documents as a site: open site/index.html.
 docs: $(VENV)/.docs

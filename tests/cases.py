@@ -9,6 +9,7 @@ import shlex
 from collections import Counter
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +39,7 @@ class Case:
     data: dict[str, Any]
     bag_union: str
 
-    @property
+    @cached_property
     def table(self) -> pa.Table:
         return read_stream(self.data["stream"])
 
@@ -50,14 +51,24 @@ class Case:
         return f"{self.file}: {self.name} ({self.bag_union})"
 
 
+def read_yaml(path: Path) -> Any:
+    """What a file of cases holds."""
+    return yaml.load(path.read_text(encoding="utf-8"), getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+
+
 def load_cases() -> list[Case]:
     """All cases; those that do not name a reading stand for both."""
+    return list(_cases())
+
+
+@cache
+def _cases() -> tuple[Case, ...]:
     cases = []
     for path in sorted(FOLDER.glob("*.yaml")):
-        for data in yaml.safe_load(path.read_text(encoding="utf-8")):
+        for data in read_yaml(path):
             readings = [data["bag_union"]] if "bag_union" in data else ["once", "additive"]
             cases += [Case(path.stem, data["name"], data, reading) for reading in readings]
-    return cases
+    return tuple(cases)
 
 
 # --- streams ------------------------------------------------------------------------------------------------------

@@ -6,14 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 import acelera as ac
 from acelera.errors import Span, listing, nearest, place, render
+from cases import read_yaml
 
 STOCK = {"name": "string", "price": "float", "ts": "timestamp"}
 SCHEMAS: dict[str, Any] = {"stocks": {"SELL": STOCK, "BUY": {**STOCK, "ok": "bool"}}, "bare": {"type": "string"}}
-CORPUS = yaml.safe_load((Path(__file__).parent / "errors" / "queries.yaml").read_text(encoding="utf-8"))
+CORPUS = read_yaml(Path(__file__).parent / "errors" / "queries.yaml")
 
 
 @pytest.mark.parametrize("case", CORPUS, ids=lambda case: case["query"][:60])

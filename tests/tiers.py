@@ -1,4 +1,17 @@
-"""What `make test` runs, and what only `make test-all` does: tests marked `slow`."""
+"""The tiers of the tests: what runs always, what runs now and then, and what runs for as long as one likes.
+
+- `make test`, within minutes: all that is not marked `slow`. Every property is tried with a fixed number of cases, every
+  conformance case with every way to run a query in process, some of each file on Spark, and of those some as streams.
+- `make test-all`, before something is given away: also what is marked `slow`, since it takes long and its likes run
+  anyway: more conformance cases on Spark, streams that are stopped and taken up again, the commands of the documents on
+  Spark, each odd name of a column in a query of its own; with more random cases, and the site of the documents.
+- `make long EXAMPLES=100000`: the properties alone, each time with other cases. ACELERA_SPARK_EXAMPLES=500 does so on
+  Spark, with all conformance cases, in batches and as streams.
+
+One process of several runs all that needs a Spark (tests/scheduling.py), while the others run all else; kernels are
+compiled before they start (tests/warming.py). A case on Spark that has a twin in process belongs to `slow`, unless it is
+the only one of its kind.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What the analyses say holds on every stream: compared with brute force on small automata."""
+"""What the analyses say holds on every stream: compared with brute force on small automata.
+
+What they say of some queries is told by their fixtures (tests/test_fixtures.py).
+"""
 
 from collections import Counter
 from dataclasses import replace
@@ -7,13 +10,11 @@ import pyarrow as pa
 import pytest
 from hypothesis import assume, event, given
 
-import acelera as ac
 from acelera.automata.analysis import (
     is_unambiguous,
     longest_run,
     needed_registers,
     reactions,
-    state_growth,
     uses_contiguity,
     uses_positions,
 )
@@ -102,28 +103,3 @@ def test_no_run_is_longer_than_the_longest(case: Case) -> None:
     limit = longest_run(automaton)
     if limit is not None:
         assert all(c.end - c.start < limit for c in accepted(automaton, events))
-
-
-@pytest.mark.parametrize(
-    ("query", "unambiguous", "contiguous", "positions", "growth"),
-    [
-        ("A ; B ; C", True, False, False, "can grow with the stream"),
-        ("A : B : C", True, True, False, "bounded: no match reads more than 3 events"),
-        ("A ; B WITHIN 5 EVENTS", True, False, False, "bounded by the window"),
-        ("A:+", True, True, False, "can grow with the stream"),
-        ("(A ; B) UNLESS C", True, False, False, "can grow with the stream"),
-        ("START(A) ; B", True, False, True, "can grow with the stream"),
-        ("A ; B FILTER A.position = 2", True, False, True, "can grow with the stream"),
-        ("STRICT(A ; B)", True, True, False, "bounded"),
-        ("(A+ AS x)+", True, False, False, "can grow with the stream"),
-        ("A ; B+ ; C PROJECT A, C", False, False, False, "can grow with the stream"),
-        ("A+ FILTER A[same(v)]", True, False, False, "can grow with the stream"),
-    ],
-)
-def test_what_is_said(query: str, unambiguous: bool, contiguous: bool, positions: bool, growth: str) -> None:
-    parsed = ac.query(f"MATCH {query}")
-    found = parsed.automaton
-    assert is_unambiguous(found) is unambiguous
-    assert uses_contiguity(found) is contiguous
-    assert uses_positions(found) is positions
-    assert state_growth(found, parsed.ast.within is not None).startswith(growth)

@@ -18,10 +18,7 @@ from acelera import Acea, Move
 from report.reading import data
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))), None)
-pytestmark = [
-    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is on the PATH"),
-    pytest.mark.xdist_group("browser"),
-]
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is on the PATH")
 
 ROWS = [{"type": kind, "v": v, "k": k} for kind, v, k in zip("ABXABB", range(6), "xyxyxy", strict=True)]
 QUERY = ac.query("SELECT a.v, b.v AS second MATCH A AS a ; (B AS b) AGG m[n <- count(b)]")

@@ -230,11 +230,13 @@ def put(path: Path, lines: list[str], when: int) -> None:
     os.utime(path, (when, when))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", documents("spark"), ids=lambda path: path.name)
 def test_commands_print_what_the_document_says(acelera: Callable[..., Result], path: Path, tmp_path: Path) -> None:
     run_commands(path, tmp_path, "spark")
 
 
+@pytest.mark.slow
 def test_the_demo_finds_what_it_finds_in_process(acelera: Callable[..., Result]) -> None:
     there = acelera("demo", "--events", 20_000, "-o", "there")
     here = acelera("demo", "--events", 20_000, "-o", "here", "--in-process")

@@ -17,6 +17,7 @@ import acelera as ac
 from acelera import Acea, Move
 from acelera.spark.schemas import spark_schema
 from strategies import unordered
+from tiers import slow
 
 ToFrame = Callable[[pa.Table], Any]
 
@@ -93,12 +94,23 @@ def test_names_that_differ_in_case_where_spark_tells_them_apart(to_frame: ToFram
     agree("SELECT a.v AS V, b.v AS v MATCH A AS a ; B AS b", EVENTS, to_frame(EVENTS))
 
 
-@pytest.mark.parametrize(
-    "name", ["\0slice", "slice", "letter", "c0", "spread", "relevant", "bucket", "rows", "matches"]
-)
-def test_names_that_are_used_inside(name: str, to_frame: ToFrame) -> None:
-    table = EVENTS.append_column(name, pa.array([6, 5, 4, 3, 2, 1], pa.int64()))
-    agree(f"SELECT a.`{name}` AS x, b.v AS y MATCH A AS a ; B AS b WITHIN 1 MINUTE", table, to_frame(table))
+INSIDE = ["\0slice", "slice", "letter", "c0", "spread", "relevant", "bucket", "rows", "matches"]
+PIPELINE = ["#letter", "#slice", "#bucket"]
+
+
+@pytest.mark.parametrize("names", [INSIDE, *(slow([name]) for name in INSIDE)], ids=" ".join)
+def test_names_that_are_used_inside(names: list[str], to_frame: ToFrame) -> None:
+    table = with_columns(names, [6, 5, 4, 3, 2, 1])
+    shown = ", ".join(f"a.`{name}` AS x{number}" for number, name in enumerate(names))
+    agree(f"SELECT {shown}, b.v AS y MATCH A AS a ; B AS b WITHIN 1 MINUTE", table, to_frame(table))
+
+
+def with_columns(names: list[str], values: list[int]) -> pa.Table:
+    """The events with more columns, all of the same values."""
+    table = EVENTS
+    for name in names:
+        table = table.append_column(name, pa.array(values, pa.int64()))
+    return table
 
 
 def test_one_name_is_taken(to_frame: ToFrame) -> None:
@@ -370,23 +382,25 @@ NAMES = [
 ]
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_names_of_columns(name: str, to_frame: ToFrame) -> None:
-    """As attribute, key, order and event type."""
-    quoted = "`" + name.replace("`", "``") + "`"
-    table = EVENTS.append_column(name, pa.array([1, 2, 3, 4, 5, 6], pa.int64()))
-    text = f"SELECT a.{quoted} AS {quoted}, b MATCH A AS a ; B AS b FILTER a.{quoted} < b.{quoted} AND b.{quoted} <> 3"
-    assert agree(text, table, to_frame(table)).num_rows == 5
-    agree(f"MATCH A ; B PARTITION BY {quoted}", table, to_frame(table))
-    assert agree("SELECT a.v, b.v AS w MATCH A AS a ; B AS b", table, to_frame(table), order_by=name).num_rows == 5
-    typed = EVENTS.set_column(0, "type", pa.array([name, "B", "X", name, "B", "B"]))
-    assert agree(f"SELECT B.v MATCH {quoted} ; B", typed, to_frame(typed)).num_rows == 5
+@pytest.mark.parametrize("names", [NAMES, *(slow([name]) for name in NAMES)], ids=" ".join)
+def test_names_of_columns(names: list[str], to_frame: ToFrame) -> None:
+    """As attribute, key, order and event type; all of them in one query, or each in its own."""
+    quoted = ["`" + name.replace("`", "``") + "`" for name in names]
+    table = with_columns(names, [1, 2, 3, 4, 5, 6])
+    shown = ", ".join(f"a.{name} AS {name}" for name in quoted)
+    asked = " AND ".join(f"a.{name} < b.{name} AND b.{name} <> 3" for name in quoted)
+    assert agree(f"SELECT {shown}, b MATCH A AS a ; B AS b FILTER {asked}", table, to_frame(table)).num_rows == 5
+    agree(f"MATCH A ; B PARTITION BY {', '.join(quoted)}", table, to_frame(table))
+    assert agree("SELECT a.v, b.v AS w MATCH A AS a ; B AS b", table, to_frame(table), order_by=names).num_rows == 5
+    typed = pa.table({"type": [*names, "B"], "v": range(len(names) + 1), "ts": at(*range(len(names) + 1))})
+    assert agree(f"SELECT B.v MATCH ({' OR '.join(quoted)}) ; B", typed, to_frame(typed)).num_rows == len(names)
 
 
-@pytest.mark.parametrize("name", ["#letter", "#slice", "#bucket"])
-def test_names_that_the_pipeline_uses_itself(name: str, to_frame: ToFrame) -> None:
-    table = EVENTS.append_column(name, pa.array([1, 2, 3, 4, 5, 6], pa.int64()))
-    agree(f"SELECT a.`{name}` AS n, a.v AS v MATCH A AS a ; B FILTER a.v > 0 WITHIN 90 SECONDS", table, to_frame(table))
+@pytest.mark.parametrize("names", [PIPELINE, *(slow([name]) for name in PIPELINE)], ids=" ".join)
+def test_names_that_the_pipeline_uses_itself(names: list[str], to_frame: ToFrame) -> None:
+    table = with_columns(names, [1, 2, 3, 4, 5, 6])
+    shown = ", ".join(f"a.`{name}` AS n{number}" for number, name in enumerate(names))
+    agree(f"SELECT {shown}, a.v AS v MATCH A AS a ; B FILTER a.v > 0 WITHIN 90 SECONDS", table, to_frame(table))
 
 
 def test_many_tests(to_frame: ToFrame) -> None:

@@ -177,6 +177,7 @@ def test_late_rows_are_a_second_output(spark: Any, tmp_path: Path) -> None:
     assert late_events(progress) == late.num_rows
 
 
+@pytest.mark.slow
 def test_rows_before_1970_wait_as_well(spark: Any, tmp_path: Path) -> None:
     """Spark's watermark begins in 1970, and a timer before that would never expire."""
     table, files = zoned(long_stream(200)), Files(spark, tmp_path)
@@ -188,6 +189,7 @@ def test_rows_before_1970_wait_as_well(spark: Any, tmp_path: Path) -> None:
     assert shown(files.found()) == shown(query.run(table, order_by="ts"))
 
 
+@pytest.mark.slow  # tests/spark/test_cli.py takes one up in any case
 def test_a_checkpoint_is_taken_up_by_its_query_alone(
     spark: Any, tmp_path: Path, conf: Callable[[str, str], None]
 ) -> None:

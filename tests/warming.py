@@ -1,0 +1,63 @@
+"""Compiles the kernels before the tests begin, so that no two processes compile the same one.
+
+`python tests/warming.py tables registers` runs queries that use all kernels but a few; one process for each part. Both
+take about as long: most is the one kernel of the register machine, which is compiled first, and then all the others
+are there.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+PARTS = {
+    "registers": [
+        "SELECT a.s, b.v MATCH A AS a ; B AS b FILTER a.v < b.v WITHIN 5 EVENTS",
+        "MATCH (A ; B) UNLESS C WITHIN 5 SECONDS",
+        "MATCH (A ; B) UNLESS (A AS a ; C AS c FILTER a.v < c.v) WITHIN 5 EVENTS",
+        "SELECT start, end MATCH A+ AS a ; B AS b FILTER a.v + 1 <> b.v AND a.s <> b.s WITHIN 4 EVENTS",
+    ],
+    "tables": [
+        "MATCH A ; B WITHIN 5 EVENTS",
+        "SELECT a.v, count(b) AS n, max(b.f) AS hi, sum(b.v) AS t, last(b.s) AS l MATCH A AS a ; B+ AS b ; C WITHIN 5 EVENTS",
+        "MATCH A ; B+ AS b AGG m[t <- sum(b.v), f <- avg(b.f), l <- first(b.s), n <- count(b), r <- range(b.f)] PARTITION BY s, v WITHIN 6 SECONDS",
+        "SELECT x, start MATCH (A ; B) AS x FILTER x[same(s)] WITHIN 9 SECONDS",
+    ],
+}
+
+
+def warm() -> None:
+    """All parts at once."""
+    started = [subprocess.Popen([sys.executable, __file__, part]) for part in PARTS]
+    failed = [process.args for process in started if process.wait()]
+    assert not failed, failed
+
+
+def run(part: str) -> None:
+    """The queries of a part, over a table and as a stream that is taken up again."""
+    import numpy as np
+    import pyarrow as pa
+
+    import acelera as ac
+
+    size, rng = 200, np.random.default_rng(1)
+    table = pa.table(
+        {
+            "type": rng.choice(["A", "B", "C"], size),
+            "v": rng.integers(0, 5, size),
+            "f": rng.random(size),
+            "s": rng.choice(["x", "y"], size),
+            "ts": pa.array(np.arange(size) * 1_000_000, pa.timestamp("us")),
+        }
+    )
+    for text in PARTS[part]:
+        query = ac.query(text)
+        query.run(table, order_by="ts")
+        session = query.open(table.schema, order_by="ts")
+        session.push(table.slice(0, size // 2))
+        query.resume(session.snapshot()).push(table.slice(size // 2))
+
+
+if __name__ == "__main__":
+    for part in sys.argv[1:]:
+        run(part)
