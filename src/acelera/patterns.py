@@ -5,17 +5,21 @@ from __future__ import annotations
 import warnings
 from abc import ABC, abstractmethod
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from acelera.automata.compilation import compile_formula
 from acelera.automata.held_types import variables_of
 from acelera.automata.model import Acea
 from acelera.automata.simplify import simplify
-from acelera.engine.plan import Plan, plan_of
+from acelera.engine.plan import plan_of
 from acelera.errors import AceleraWarning
 from acelera.language import ast
 from acelera.language.checker import BagUnion, Checked, check, check_clauses
 from acelera.language.printer import print_around, print_query
 from acelera.language.schema import Schema
+
+if TYPE_CHECKING:
+    from acelera.engine.machines.choice import Strategy
 
 
 class Pattern(ABC):
@@ -35,7 +39,7 @@ class Pattern(ABC):
     source: str = ""
 
     def __init__(self) -> None:
-        self._planned: tuple[Schema, Plan] | None = None
+        self._planned: tuple[Schema, Strategy] | None = None
 
     @cached_property
     def built(self) -> Acea:
@@ -71,13 +75,16 @@ class Pattern(ABC):
     def identity(self) -> str:
         """What tells two patterns apart, beside the text."""
 
-    def plan(self, schema: Schema) -> Plan:
-        """How the automaton runs over a stream; the last plan is kept, since a query often runs again."""
+    def strategy(self, schema: Schema) -> Strategy:
+        """How the automaton runs over a stream; the last one is kept, since a query often runs again."""
+        from acelera.engine.machines.choice import strategy_of
+
         if self._planned is None or self._planned[0] != schema:
             automaton = self.automaton_over(schema)
             if not automaton.transitions:
                 warnings.warn("nothing can match: parts of the query exclude each other", AceleraWarning, stacklevel=5)
-            self._planned = (schema, plan_of(automaton, schema, self.formula is not None))
+            plan = plan_of(automaton, schema, self.formula is not None)
+            self._planned = (schema, strategy_of(plan, schema))
         return self._planned[1]
 
 

@@ -382,7 +382,7 @@ class Query:
         from acelera.engine.compiled_query import compiled_query
 
         checked = self.pattern.check(self.clauses, schema)
-        return compiled_query(checked, self.pattern.plan(schema), self._fingerprint)
+        return compiled_query(checked, self.pattern.strategy(schema), self._fingerprint)
 
     @cached_property
     def _fingerprint(self) -> str:

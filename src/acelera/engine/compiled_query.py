@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from acelera.automata.terms import Finish, Identity, Step, subterms
-from acelera.engine.machines.choice import how_it_runs
+from acelera.engine.machines.choice import Strategy
 from acelera.engine.plan import Plan
 from acelera.engine.results.needs import columns_read
 from acelera.engine.session.description import stream_of
@@ -32,9 +32,14 @@ class CompiledQuery:
     """
 
     checked: Checked
-    plan: Plan
+    strategy: Strategy
     fingerprint: str
     aggregates: tuple[Aggregate, ...] = ()
+
+    @property
+    def plan(self) -> Plan:
+        """What the automaton was taken apart to."""
+        return self.strategy.plan
 
     @property
     def schema(self) -> Schema:
@@ -49,7 +54,7 @@ class CompiledQuery:
         have been made elsewhere.
         """
         install(self.aggregates)
-        return Session(self.checked, self.plan, ties, self.fingerprint, given_tests, numbered)
+        return Session(self.checked, self.strategy, ties, self.fingerprint, given_tests, numbered)
 
     def resume(self, snapshot: bytes, given_tests: Sequence[int] = ()) -> Session:
         """Go on from a snapshot of one of many sessions."""
@@ -72,20 +77,20 @@ class CompiledQuery:
 
     def how_it_runs(self) -> list[str]:
         """Which machine runs it, and why, in words."""
-        return how_it_runs(self.plan, self.schema)
+        return self.strategy.lines()
 
     def with_select(self, items: Sequence[ast.SelectItem]) -> CompiledQuery:
         """The same query with other columns."""
         clauses = replace(self.checked.clauses, select=tuple(items))
         checked = check_clauses(clauses, self.schema, self.checked.variables)
-        return compiled_query(checked, self.plan, fingerprint_of(f"{self.fingerprint} {clauses}"))
+        return compiled_query(checked, self.strategy, fingerprint_of(f"{self.fingerprint} {clauses}"))
 
 
-def compiled_query(checked: Checked, plan: Plan, fingerprint: str) -> CompiledQuery:
-    """The query of checked clauses and the plan of their pattern, with the functions that it needs."""
+def compiled_query(checked: Checked, strategy: Strategy, fingerprint: str) -> CompiledQuery:
+    """The query of checked clauses and of how their pattern runs, with the functions that it needs."""
     own = own_aggregates()
-    needed = set(_functions(checked, plan)) if own else set()
-    return CompiledQuery(checked, plan, fingerprint, tuple(each for each in own if each.name in needed))
+    needed = set(_functions(checked, strategy.plan)) if own else set()
+    return CompiledQuery(checked, strategy, fingerprint, tuple(each for each in own if each.name in needed))
 
 
 def _functions(checked: Checked, plan: Plan) -> Iterator[str]:

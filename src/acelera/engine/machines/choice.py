@@ -1,6 +1,8 @@
-"""Which machine runs a plan, and why."""
+"""Which machine runs a plan, and why: decided once for a compiled query, and told by `explain`."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass, field
 
 from acelera.engine.machines.guards import Guard
 from acelera.engine.machines.machine import Algebra, Machine
@@ -11,52 +13,71 @@ from acelera.engine.nodes.arena import Arena
 from acelera.engine.nodes.starts import NewestStarts
 from acelera.engine.plan import Action, Plan
 from acelera.engine.predicates.letters import Alphabet
+from acelera.engine.registers.code import Code
 from acelera.engine.registers.instructions import compile_plan
 from acelera.language.lowering import UnsupportedError
 from acelera.language.schema import Schema
 
 
-def machine_of(plan: Plan, alphabet: Alphabet, schema: Schema, unseen: frozenset[Action] = frozenset()) -> Machine:
-    """The quickest machine that can run a plan. Nobody looks at what `unseen` actions leave in a match."""
+@dataclass(frozen=True)
+class Strategy:
+    """How a plan and its guards run: with instructions, or by tables where `code` is None.
+
+    If something has no instruction, `refused` says what, and it runs value by value.
+    """
+
+    plan: Plan
+    code: Code | None = field(default=None, compare=False)
+    guards: tuple[Strategy, ...] = field(default=(), compare=False)
+    refused: str | None = field(default=None, compare=False)
+
+    def machine(self, alphabet: Alphabet, unseen: frozenset[Action] = frozenset()) -> Machine:
+        """A machine that runs it. Nobody looks at what `unseen` actions leave in a match."""
+        if self.refused is not None:
+            return ValueMachine(self.plan, alphabet, unseen)
+        return self._machine(alphabet, Arena(), unseen)
+
+    def _machine(
+        self, alphabet: Alphabet, algebra: Algebra, unseen: frozenset[Action] = frozenset()
+    ) -> TableMachine | RegisterMachine:
+        if self.code is None:
+            return TableMachine(self.plan, alphabet, algebra, unseen)
+        guards = [guard._guard(alphabet) for guard in self.guards]
+        return RegisterMachine(self.plan, alphabet, self.code, algebra, guards, unseen)
+
+    def _guard(self, alphabet: Alphabet) -> Guard:
+        starts = NewestStarts()
+        return Guard(self._machine(alphabet, starts), starts)
+
+    def lines(self) -> list[str]:
+        """What was decided, and what that means, in words."""
+        plan = self.plan
+        if self.refused is not None:
+            lines = [f"value by value in Python, which is slow: {self.refused}"]
+        elif self.code is None:
+            lines = ["by tables: constant work for each event, whatever the window"]
+        else:
+            lines = ["by registers: work for each event grows with the number of different registers' values"]
+        if plan.guards:
+            lines.append("what UNLESS forbids runs beside")
+        if plan.split_by:
+            lines.append(f"split by {', '.join(plan.split_by)}, which all events of a match have in common")
+        if plan.folds:
+            functions = ", ".join(dict.fromkeys(fold.function for fold in plan.folds))
+            lines.append(f"aggregates that are only shown are computed from the matches: {functions}")
+        return lines
+
+
+def strategy_of(plan: Plan, schema: Schema) -> Strategy:
+    """The quickest way to run a plan."""
     try:
-        return _quick_machine(plan, alphabet, schema, Arena(), unseen)
-    except UnsupportedError:
-        return ValueMachine(plan, alphabet, unseen)
+        return _quick(plan, schema)
+    except UnsupportedError as error:
+        return Strategy(plan, refused=str(error))
 
 
-def _quick_machine(
-    plan: Plan, alphabet: Alphabet, schema: Schema, algebra: Algebra, unseen: frozenset[Action] = frozenset()
-) -> TableMachine | RegisterMachine:
+def _quick(plan: Plan, schema: Schema) -> Strategy:
     """Tables, or registers with instructions."""
     if plan.is_table:
-        return TableMachine(plan, alphabet, algebra, unseen)
-    guards = [_guard(guard, alphabet, schema) for guard in plan.guards]
-    return RegisterMachine(plan, alphabet, compile_plan(plan, schema), algebra, guards, unseen)
-
-
-def _guard(plan: Plan, alphabet: Alphabet, schema: Schema) -> Guard:
-    starts = NewestStarts()
-    return Guard(_quick_machine(plan, alphabet, schema, starts), starts)
-
-
-def how_it_runs(plan: Plan, schema: Schema) -> list[str]:
-    """Which machine it will be and what that means, in words."""
-    lines = []
-    if plan.is_table:
-        lines.append("by tables: constant work for each event, whatever the window")
-    else:
-        try:
-            for each in (plan, *plan.guards):
-                if not each.is_table:
-                    compile_plan(each, schema)
-            lines.append("by registers: work for each event grows with the number of different registers' values")
-        except UnsupportedError as error:
-            lines.append(f"value by value in Python, which is slow: {error}")
-    if plan.guards:
-        lines.append("what UNLESS forbids runs beside")
-    if plan.split_by:
-        lines.append(f"split by {', '.join(plan.split_by)}, which all events of a match have in common")
-    if plan.folds:
-        functions = ", ".join(dict.fromkeys(fold.function for fold in plan.folds))
-        lines.append(f"aggregates that are only shown are computed from the matches: {functions}")
-    return lines
+        return Strategy(plan)
+    return Strategy(plan, compile_plan(plan, schema), tuple(_quick(guard, schema) for guard in plan.guards))

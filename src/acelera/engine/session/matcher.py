@@ -9,9 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from acelera.engine.frames import Frame
-from acelera.engine.machines.choice import machine_of
+from acelera.engine.machines.choice import Strategy
 from acelera.engine.machines.machine import Events, Machine
-from acelera.engine.plan import Plan
 from acelera.engine.predicates.letters import Alphabet
 from acelera.engine.results.needs import columns_kept
 from acelera.engine.results.seen import unseen_actions
@@ -31,11 +30,11 @@ _PREFIX = "machine."
 class Matcher:
     """The partial matches of all keys; none that is still of use starts before the tick `floor`."""
 
-    def __init__(self, checked: Checked, plan: Plan, window: Window, alphabet: Alphabet) -> None:
+    def __init__(self, checked: Checked, strategy: Strategy, window: Window, alphabet: Alphabet) -> None:
         assert checked.schema is not None
-        self.plan, self.window = plan, window
-        self.machine: Machine = machine_of(plan, alphabet, checked.schema, unseen_actions(checked, plan))
-        self.store = Store(columns_kept(checked, plan), checked.schema)
+        self.plan, self.window = strategy.plan, window
+        self.machine: Machine = strategy.machine(alphabet, unseen_actions(checked, self.plan))
+        self.store = Store(columns_kept(checked, self.plan), checked.schema)
         self.floor = int(FAR_PAST)
         self._one_clock = window.timed or not checked.clauses.partition_by
 

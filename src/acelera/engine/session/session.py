@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from acelera.engine.plan import Plan
+from acelera.engine.machines.choice import Strategy
 from acelera.engine.session.bounds import gathered, told_of_memory
 from acelera.engine.session.incoming import Incoming
 from acelera.engine.session.matcher import Matcher
@@ -41,16 +41,16 @@ class Session:
     def __init__(
         self,
         checked: Checked,
-        plan: Plan,
+        strategy: Strategy,
         ties: str,
         fingerprint: str,
         given_tests: Sequence[int] = (),
         numbered: bool = True,
     ) -> None:
         assert checked.schema is not None
-        window = window_of(checked.clauses.within, checked.schema)
+        plan, window = strategy.plan, window_of(checked.clauses.within, checked.schema)
         self.incoming = Incoming(checked, plan, window, ties, given_tests, numbered)
-        self.matcher = Matcher(checked, plan, window, self.incoming.alphabet)
+        self.matcher = Matcher(checked, strategy, window, self.incoming.alphabet)
         self.outgoing = Outgoing(checked, plan, self.matcher)
         self.told_of_many = False
         self._fingerprint = fingerprint
