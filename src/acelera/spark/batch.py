@@ -20,7 +20,7 @@ from acelera.language.schema import Schema
 from acelera.language.types import Kind
 from acelera.spark.pipeline import Pipeline
 from acelera.spark.schemas import spark_schema
-from acelera.spark.spark_expressions import quoted, ticks_of, to_column
+from acelera.spark.spark_expressions import JvmTests, quoted, ticks_of
 
 
 @dataclass(frozen=True)
@@ -49,13 +49,13 @@ class Task:
 
 def run_batch(frame: Any, query: CompiledQuery, pipeline: Pipeline) -> Any:
     """The frame of the matches."""
-    schema, task = query.schema, Task(query, pipeline.in_jvm)
+    schema, task, tests = query.schema, Task(query, pipeline.in_jvm), JvmTests(query.schema)
     columns = query.columns_read(pipeline.in_jvm)
     if pipeline.relevant is not None:
-        frame = frame.filter(relevant(pipeline, schema))
+        frame = frame.filter(relevant(pipeline, tests))
     sliced = _Slices.of(frame, query) if pipeline.sliced else None
     slices = [] if sliced is None else [sliced.column(schema).alias("slice")]
-    moved = frame.select(*slices, *travelling(columns, query, pipeline))
+    moved = frame.select(*slices, *travelling(columns, query, pipeline, tests))
     result, names = spark_schema(query.checked.result.schema), names_of(columns, pipeline)
     plain = {name: f"c{index}" for index, name in enumerate(columns)}
     order = [plain[name] for name in schema.order_by]
@@ -68,7 +68,7 @@ def run_batch(frame: Any, query: CompiledQuery, pipeline: Pipeline) -> Any:
     return moved.repartition(1).sortWithinPartitions(*order).mapInArrow(_reader(task, names), result)
 
 
-def travelling(columns: Sequence[str], query: CompiledQuery, pipeline: Pipeline) -> list[Any]:
+def travelling(columns: Sequence[str], query: CompiledQuery, pipeline: Pipeline, tests: JvmTests) -> list[Any]:
     """The columns that a session reads, under plain names: Spark takes others apart, or mixes them up with ours."""
     from pyspark.sql import functions
 
@@ -79,7 +79,7 @@ def travelling(columns: Sequence[str], query: CompiledQuery, pipeline: Pipeline)
             column = column.cast("string")  # whose order is that of its bytes, whatever the column's collation
         found.append(column.alias(f"c{index}"))
     if pipeline.in_jvm:
-        found.append(letter_column(query.plan.tests, pipeline.in_jvm, query.schema).alias("letter"))
+        found.append(letter_column([query.plan.tests[number] for number in pipeline.in_jvm], tests).alias("letter"))
     return found
 
 
@@ -88,13 +88,13 @@ def names_of(columns: Sequence[str], pipeline: Pipeline) -> list[str]:
     return [*columns, LETTER] if pipeline.in_jvm else list(columns)
 
 
-def relevant(pipeline: Pipeline, schema: Schema) -> Any:
+def relevant(pipeline: Pipeline, tests: JvmTests) -> Any:
     """Whether some state may react to a row, as far as the JVM can tell."""
     from pyspark.sql import functions
 
     if pipeline.relevant is None:
         return functions.lit(True)
-    return _any([_all(tests, schema) for tests in pipeline.relevant])
+    return _any([_all(asked, tests) for asked in pipeline.relevant])
 
 
 Batches = Iterator[pa.RecordBatch]
@@ -136,11 +136,11 @@ def _runs(slices: Any, rows: pa.RecordBatch) -> Iterator[tuple[int, pa.RecordBat
 # --- columns ------------------------------------------------------------------------------------------------------
 
 
-def _all(tests: tuple[Term, ...], schema: Schema) -> Any:
+def _all(asked: tuple[Term, ...], tests: JvmTests) -> Any:
     """Whether all tests hold, as far as the JVM can tell."""
     from pyspark.sql import functions
 
-    columns = [column for column in (to_column(test, schema) for test in tests) if column is not None]
+    columns = [column for column in (tests.column(test) for test in asked) if column is not None]
     return reduce(lambda left, right: left & right, columns, functions.lit(True))
 
 
@@ -150,13 +150,13 @@ def _any(columns: list[Any]) -> Any:
     return reduce(lambda left, right: left | right, columns, functions.lit(False))
 
 
-def letter_column(tests: Sequence[Term], numbers: Sequence[int], schema: Schema) -> Any:
+def letter_column(asked: Sequence[Term], tests: JvmTests) -> Any:
     """The tests that hold, as the bits of one number."""
     from pyspark.sql import functions
 
     bits = []
-    for bit, number in enumerate(numbers):
-        column = to_column(tests[number], schema)
+    for bit, test in enumerate(asked):
+        column = tests.column(test)
         assert column is not None
         bits.append(
             functions.when(column, functions.lit(1 << bit).cast("bigint")).otherwise(functions.lit(0).cast("bigint"))

@@ -63,6 +63,20 @@ def to_column(test: Term, schema: Schema) -> Any | None:
     return functions.coalesce(column, functions.lit(False))
 
 
+class JvmTests:
+    """Tests of one event as columns, each made once."""
+
+    def __init__(self, schema: Schema) -> None:
+        self._schema = schema
+        self._columns: dict[Term, Any | None] = {}
+
+    def column(self, test: Term) -> Any | None:
+        """The column of a test; None if it cannot be said exactly."""
+        if test not in self._columns:
+            self._columns[test] = to_column(test, self._schema)
+        return self._columns[test]
+
+
 def refusal(test: Term, schema: Schema) -> str | None:
     """Why a test cannot be said to Spark, in words; None if it can. Spark need not run for it."""
 

@@ -32,7 +32,7 @@ from acelera.language.schema import Schema
 from acelera.spark.batch import Batches, Task, names_of, relevant, travelling
 from acelera.spark.pipeline import BUCKETS, Pipeline
 from acelera.spark.schemas import spark_schema
-from acelera.spark.spark_expressions import quoted
+from acelera.spark.spark_expressions import JvmTests, quoted
 from acelera.spark.waiting import Waiting, from_bytes, to_bytes
 
 SPREAD, RELEVANT = "spread", "relevant"
@@ -101,7 +101,7 @@ def _processed(frame: Any, query: CompiledQuery, pipeline: Pipeline, with_late_e
     """What each bucket gives."""
     from pyspark.sql import functions
 
-    schema = query.schema
+    schema, tests = query.schema, JvmTests(query.schema)
     check_requirements(frame, schema)
     columns = query.columns_read(pipeline.in_jvm)
     kept = names_of(columns, pipeline)
@@ -112,8 +112,8 @@ def _processed(frame: Any, query: CompiledQuery, pipeline: Pipeline, with_late_e
         hashed = functions.xxhash64(*(functions.col(quoted(name)) for name in pipeline.keys))
         bucket = functions.pmod(hashed, functions.lit(BUCKETS)).cast("int")
     # Spark would move a filter below the watermark, which would then not see the rows that are dropped.
-    wanted = relevant(pipeline, schema).alias(RELEVANT)
-    moved = frame.select(bucket.alias(SPREAD), wanted, *travelling(columns, query, pipeline))
+    wanted = relevant(pipeline, tests).alias(RELEVANT)
+    moved = frame.select(bucket.alias(SPREAD), wanted, *travelling(columns, query, pipeline, tests))
     packer = _packer(names_of(columns, pipeline), BUCKETS if pipeline.keys else 1)
     packed = moved.mapInArrow(packer, f"{BUCKET} int, {ROWS} binary")
     processor = _processor(Task(query, pipeline.in_jvm), kept, list(schema.columns) if with_late_events else [])
