@@ -35,9 +35,8 @@ AS_PYTHON = bool(numba.config.DISABLE_JIT)  # type: ignore[attr-defined]  # numb
 """Whether nothing is compiled, for those who want to look into a kernel (NUMBA_DISABLE_JIT=1)."""
 
 
-_WITHIN_KERNELS = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-if hasattr(DefaultOptions, "_nrt"):
-    _WITHIN_KERNELS["_nrt"] = False
+_UNCOUNTED = {"_nrt": False} if hasattr(DefaultOptions, "_nrt") else {}
+_WITHIN_KERNELS = {**_UNCOUNTED, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
 def compiled(function: Function) -> Function:
@@ -49,10 +48,15 @@ def compiled(function: Function) -> Function:
     return _compiled(function)
 
 
-def inner(function: Function) -> Function:
-    """What kernels call in their loops, and nobody else. It makes no arrays, so its references to those given to it are
-    not counted; that would take longer than most of what such a function does.
+def kernel(function: Function) -> Function:
+    """The same for a function that makes no arrays. Its references to those given to it are not counted: in a loop that
+    takes longer than most of what it does, in particular for arrays that stand in groups.
     """
+    return _compiled(function, **_UNCOUNTED)
+
+
+def inner(function: Function) -> Function:
+    """The same for what kernels call, and nobody else."""
     return _compiled(function, **_WITHIN_KERNELS)
 
 

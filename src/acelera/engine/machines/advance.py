@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from acelera.engine.jit import Array, compiled, dispatched, inlined
+from acelera.engine.jit import Array, dispatched, inlined, kernel
 from acelera.engine.nodes.algebras import begin, has_room, newest_start, union
 from acelera.engine.nodes.hits import HitArrays, add_hit
 from acelera.engine.nodes.slots import SlotArrays, fits, give_block
@@ -97,7 +97,7 @@ def marked(step: Array, algebra: Array, value: Array, entry: int, row: int) -> A
     raise NotImplementedError
 
 
-@compiled
+@kernel
 def advance(
     events: EventArrays,
     step: Array,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from acelera.engine.jit import Array, compiled
+from acelera.engine.jit import Array, kernel
 from acelera.engine.machines.machine import Events, KernelMachine
 from acelera.engine.nodes.starts import NewestStarts
 from acelera.engine.storage import validation as check
@@ -58,7 +58,7 @@ class Guard:
         self._latest = check.array(sections, "latest", np.int64)
 
 
-@compiled
+@kernel
 def running_latest(keys: Array, at: Array, newest: Array, by_key: Array, latest: Array, changed: Array) -> None:
     """The newest start of all matches of a key up to each event; matches end at events `at`, which are in order."""
     match = 0

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from acelera.engine.jit import Array, compiled
+from acelera.engine.jit import Array, kernel
 from acelera.engine.nodes import listing, unions
 from acelera.engine.nodes.hits import Hits
 from acelera.engine.nodes.matches import LISTED_MARKS, LISTED_MATCHES, Listed, Tree
@@ -79,8 +79,10 @@ class Arena:
             if reason == listing.DONE:
                 self.hits.clear()
                 self._walk.cursor[listing.HIT] = 0
-            if page.sizes[listing.FOUND]:
-                yield Tree.of(page) if as_tree else Listed.of(page)
+            found = Tree.of(page) if as_tree else Listed.of(page)
+            del page  # its memory is taken again at once
+            if len(found):
+                yield found
 
     def _page(self, as_tree: bool) -> listing.Page:
         """Where matches are written."""
@@ -188,7 +190,7 @@ class Arena:
         )
 
 
-@compiled
+@kernel
 def collect(nodes: Nodes, floor: Array, live: Array, moved: Array) -> None:
     """Keep the nodes that can still be reached within the window; `moved` tells where each went."""
     for i in range(len(live) - 1, -1, -1):
@@ -218,13 +220,13 @@ def collect(nodes: Nodes, floor: Array, live: Array, moved: Array) -> None:
     nodes.count[0] = kept
 
 
-@compiled
+@kernel
 def add_node(nodes: Nodes, mark: int, left: int, right: int, newest: int) -> int:
     """A new node; there must be room for it."""
     return unions.add(nodes, mark, left, right, newest)
 
 
-@compiled
+@kernel
 def join_nodes(nodes: Nodes, left: int, right: int, floor: int) -> int:
     """A node of the partial matches of two; NO_ROOM if there is none for it."""
     return unions.join(nodes, left, right, floor, 0)

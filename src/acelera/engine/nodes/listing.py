@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from acelera.engine.jit import Array, compiled, inlined
+from acelera.engine.jit import Array, compiled, inlined, kernel
 from acelera.engine.nodes.hits import HitArrays
 from acelera.engine.nodes.unions import BOTTOM, Nodes, is_union
 
@@ -59,59 +59,65 @@ class Page(NamedTuple):
     sizes: Array
 
 
-@compiled
+@kernel
 def list_matches(hits: HitArrays, nodes: Nodes, walk: Walk, page: Page, as_tree: bool) -> int:
     """Write the matches of all hits, each as its first and last row and what it marks, from first to last.
 
     As a tree, what a match has in common with the one before, up to its end, is not written again: an entry has a
     parent, which is what the match marks next, and in place of where a match ends, `offsets` tells what it marks first.
     """
-    cursor, sizes = walk.cursor, page.sizes
-    whole_hit, whole_found, whole_written = cursor[HIT], 0, 0  # up to here all matches that end at a row are written
+    hit, stacked = walk.cursor[HIT], walk.cursor[STACKED]
+    found, written = page.sizes[FOUND], page.sizes[WRITTEN]
+    whole_hit, whole_found, whole_written = hit, 0, 0  # up to here all matches that end at a row are written
     reason, known = DONE, 0  # so much of the path is in the tree
     while reason == DONE:
-        if cursor[STACKED] == 0:
-            hit = cursor[HIT]
+        if stacked == 0:
             if hit == hits.count[0]:
                 break
             if hit == 0 or hits.row[hit] != hits.row[hit - 1]:
-                whole_hit, whole_found, whole_written = hit, sizes[FOUND], sizes[WRITTEN]
+                whole_hit, whole_found, whole_written = hit, found, written
             walk.stack_node[0], walk.stack_depth[0] = hits.value[hit], 0
-            cursor[STACKED], cursor[HIT] = 1, hit + 1
-        last = cursor[HIT] - 1
-        cursor[STACKED] -= 1
-        node, depth = walk.stack_node[cursor[STACKED]], walk.stack_depth[cursor[STACKED]]
-        reason, node, depth, known = walk_down(nodes, walk, node, depth, known, hits.floor[last])
-        if reason == DONE and (sizes[FOUND] == len(page.start_row) or sizes[WRITTEN] + depth > len(page.marks)):
+            stacked, hit = 1, hit + 1
+        floor, end = hits.floor[hit - 1], hits.row[hit - 1]
+        stacked -= 1
+        node, depth = walk.stack_node[stacked], walk.stack_depth[stacked]
+        reason, node, depth, known, stacked = walk_down(nodes, walk, node, depth, known, stacked, floor)
+        if reason == DONE and (found == len(page.start_row) or written + depth > len(page.marks)):
             reason = FULL
         if reason != DONE:  # go on from this node
-            walk.stack_node[cursor[STACKED]], walk.stack_depth[cursor[STACKED]] = node, depth
-            cursor[STACKED] += 1
+            walk.stack_node[stacked], walk.stack_depth[stacked] = node, depth
+            stacked += 1
             break
-        page.start_row[sizes[FOUND]], page.end_row[sizes[FOUND]] = nodes.right[node], hits.row[last]
-        sizes[FOUND] += 1
+        page.start_row[found], page.end_row[found] = nodes.right[node], end
+        found += 1
         if as_tree:
-            known = write_branch(walk, page, depth, known)
+            written = write_branch(walk, page, known, depth, written)
+            known = max(known, depth)
+            page.offsets[found] = walk.path_entry[depth - 1] if depth > 0 else -1
         else:
-            write_path(walk, page, depth)
+            written = write_path(walk, page, depth, written)
+            page.offsets[found] = written
     if reason == FULL and whole_found > 0:  # leave those that end at one row together
-        cursor[HIT], cursor[STACKED] = whole_hit, 0
-        sizes[FOUND], sizes[WRITTEN] = whole_found, whole_written
+        hit, stacked, found, written = whole_hit, 0, whole_found, whole_written
+    walk.cursor[HIT], walk.cursor[STACKED] = hit, stacked
+    page.sizes[FOUND], page.sizes[WRITTEN] = found, written
     return reason
 
 
 @inlined
-def walk_down(nodes: Nodes, walk: Walk, node: int, depth: int, known: int, floor: int) -> tuple[int, int, int, int]:
+def walk_down(
+    nodes: Nodes, walk: Walk, node: int, depth: int, known: int, stacked: int, floor: int
+) -> tuple[int, int, int, int, int]:
     """From a node to where a match begins, marking the path; what is to be walked through later goes on the stack."""
-    stacked, steps, reason = walk.cursor[STACKED], 1, DONE
-    mark = nodes.mark[node]
+    reason, steps, mark = DONE, 1, nodes.mark[node]
     while mark != BOTTOM:
         if is_union(mark):
-            if nodes.newest[nodes.right[node]] >= floor:
+            right = nodes.right[node]
+            if nodes.newest[right] >= floor:
                 if stacked + 2 > len(walk.stack_node):
                     reason = DEEP
                     break
-                walk.stack_node[stacked], walk.stack_depth[stacked] = nodes.right[node], depth
+                walk.stack_node[stacked], walk.stack_depth[stacked] = right, depth
                 stacked += 1
         else:
             if depth == len(walk.path_mark):
@@ -123,34 +129,30 @@ def walk_down(nodes: Nodes, walk: Walk, node: int, depth: int, known: int, floor
         node = nodes.left[node]
         mark = nodes.mark[node]
         steps += 1
-    walk.cursor[STACKED] = stacked
     walk.cursor[STEPS] += steps
-    return reason, node, depth, known
+    return reason, node, depth, known, stacked
 
 
 @inlined
-def write_path(walk: Walk, page: Page, depth: int) -> None:
-    """The path as the entries of the last match, from first to last."""
-    written = page.sizes[WRITTEN]
-    for j in range(depth):
-        page.marks[written + j] = walk.path_mark[depth - 1 - j]
-        page.values[written + j] = walk.path_value[depth - 1 - j]
-    page.sizes[WRITTEN] = written + depth
-    page.offsets[page.sizes[FOUND]] = written + depth
+def write_path(walk: Walk, page: Page, depth: int, written: int) -> int:
+    """The path as the entries of a match, from first to last; how many entries there are then."""
+    one, at, step = np.uint64(1), np.uint64(written), np.uint64(depth)  # unsigned, as in `reordered`
+    while step > np.uint64(0):
+        step -= one
+        page.marks[at], page.values[at] = walk.path_mark[step], walk.path_value[step]
+        at += one
+    return written + depth
 
 
 @inlined
-def write_branch(walk: Walk, page: Page, depth: int, known: int) -> int:
-    """What of the path is not yet in the tree, as entries of it; how much is in it then."""
-    written = page.sizes[WRITTEN]
+def write_branch(walk: Walk, page: Page, known: int, depth: int, written: int) -> int:
+    """What of the path is not yet in the tree, as entries of it; how many entries there are then."""
     for j in range(known, depth):
         page.marks[written], page.values[written] = walk.path_mark[j], walk.path_value[j]
         page.parents[written] = walk.path_entry[j - 1] if j > 0 else -1
         walk.path_entry[j] = written
         written += 1
-    page.sizes[WRITTEN] = written
-    page.offsets[page.sizes[FOUND]] = walk.path_entry[depth - 1] if depth > 0 else -1
-    return max(known, depth)
+    return written
 
 
 # --- trees --------------------------------------------------------------------------------------------------------

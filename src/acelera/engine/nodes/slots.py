@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from acelera.engine.jit import Array, compiled, inlined
+from acelera.engine.jit import Array, inlined, kernel
 from acelera.engine.nodes.algebras import newest_start
 from acelera.engine.storage import validation as check
 from acelera.engine.storage.growing import grown
@@ -56,7 +56,7 @@ def give_block(slots: SlotArrays, key: int, size: int) -> None:
     slots.used[0] += room
 
 
-@compiled
+@kernel
 def drop_expired(slots: SlotArrays, algebra: Array, floors: Array) -> None:
     """Empty the slots that have left the window, given the floor of each key."""
     for key in range(len(slots.count)):

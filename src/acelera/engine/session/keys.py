@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from acelera.engine.frames import Frame
-from acelera.engine.jit import Array, compiled
+from acelera.engine.jit import Array, kernel
 from acelera.engine.storage.byte_rows import ByteRows, Rows, coded, of_matrix, of_texts, side_by_side
 from acelera.engine.storage.columns import ordinary
 from acelera.language.events import Value
@@ -134,7 +134,7 @@ def _bytes(column: Any, kind: pa.DataType) -> Ints:
     return np.asarray(data[column.offset * width : (column.offset + len(column)) * width].reshape(-1, width))
 
 
-@compiled
+@kernel
 def count_positions(keys: Array, counts: Array, positions: Array) -> None:
     """The position of each event within its key."""
     for i in range(len(keys)):
