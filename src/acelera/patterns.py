@@ -79,7 +79,7 @@ class Pattern(ABC):
         """How the automaton runs over a stream; the last one is kept, since a query often runs again."""
         from acelera.engine.machines.choice import strategy_of
 
-        if self._planned is None or self._planned[0] != schema:
+        if self._planned is None or not self._planned[0].is_exactly(schema):
             automaton = self.automaton_over(schema)
             if not automaton.transitions:
                 warnings.warn("nothing can match: parts of the query exclude each other", AceleraWarning, stacklevel=5)

@@ -61,7 +61,7 @@ class CompiledQuery:
         sections = unpack(snapshot, self.fingerprint)
         with fitting():
             schema, ties = stream_of(sections)
-            if schema != self.schema or _arrow(schema) != _arrow(self.schema):
+            if not schema.is_exactly(self.schema):
                 raise SnapshotError("the snapshot belongs to a stream with other columns, or in another order")
             return self.restored(sections, ties, given_tests, numbered=False)
 
@@ -100,7 +100,3 @@ def _functions(checked: Checked, plan: Plan) -> Iterator[str]:
         yield from (fold.function.lower() for fold in each.folds)
         for term in each.terms():
             yield from (p.function.lower() for p in subterms(term) if isinstance(p, Identity | Step | Finish))
-
-
-def _arrow(schema: Schema) -> list[tuple[str, object]]:
-    return [(name, kind.arrow) for name, kind in schema.columns.items()]

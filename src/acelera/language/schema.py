@@ -32,6 +32,11 @@ class Schema:
         first = self.columns.get(self.order_by[0]) if self.order_by else None
         return first if first is not None and first.kind is Kind.TIMESTAMP else None
 
+    def is_exactly(self, other: Schema) -> bool:
+        """Whether its columns are also the same in tables: schemas are equal if the language makes no difference."""
+        exact = [[(name, kind.arrow) for name, kind in each.columns.items()] for each in (self, other)]
+        return self == other and exact[0] == exact[1]
+
     def attributes(self, event_type: str | None) -> Mapping[str, Type]:
         """The attributes of an event type; of any type if it is None."""
         if event_type is None or self.event_types is None:
