@@ -62,6 +62,16 @@ def test_links_lead_somewhere(page: str) -> None:
             assert not (page.startswith("docs/") and target.startswith("..")), f"{page}: {target} is not on the site"
 
 
+MODULES = [path for folder in ("src", "tests", "benchmarks", "tools") for path in (ROOT / folder).rglob("*.py")]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_modules_that_are_named_are_there(page: str) -> None:
+    for name in re.findall(r"`([\w/.-]+\.py)`", (ROOT / page).read_text(encoding="utf-8")):
+        meant = [str(path.relative_to(ROOT)) for path in MODULES if path.as_posix().endswith(f"/{name}")]
+        assert len(meant) == 1, f"{page}: `{name}` may be any of {meant}"
+
+
 def test_the_site_shows_the_pages_that_there_are() -> None:
     shown = set(re.findall(r"[\w-]+\.md", (ROOT / "mkdocs.yml").read_text(encoding="utf-8")))
     there = {path.name for path in (ROOT / "docs").glob("*.md")}

@@ -9,6 +9,8 @@ import pytest
 
 import acelera as ac
 from acelera.errors import Span, listing, nearest, place, render
+from acelera.language.aggregates import aggregate_names
+from acelera.language.expressions import FUNCTIONS
 from cases import read_yaml
 
 STOCK = {"name": "string", "price": "float", "ts": "timestamp"}
@@ -26,7 +28,15 @@ def test_refused(case: dict[str, Any]) -> None:
         line, column = place(case["query"], problem.span)
         entry = {"at": f"{line}:{column}", "says": problem.message}
         found.append({**entry, "hint": problem.hint} if problem.hint else entry)
-    assert found == case["problems"]
+    assert found == [filled(problem) for problem in case["problems"]]
+
+
+def filled(problem: dict[str, str]) -> dict[str, str]:
+    """What is expected, with the names of all functions where it lists them."""
+    hint = problem.get("hint", "")
+    for placeholder, names in (("{aggregates}", aggregate_names()), ("{functions}", FUNCTIONS)):
+        hint = hint.replace(placeholder, ", ".join(names))
+    return {**problem, "hint": hint} if hint else problem
 
 
 def test_the_message_shows_the_line_and_a_caret() -> None:

@@ -10,6 +10,8 @@ import acelera as ac
 from acelera.engine.machines.register_machine import RegisterMachine
 from acelera.engine.machines.table_machine import TableMachine
 from acelera.engine.machines.value_machine import ValueMachine
+from acelera.engine.registers import opcodes
+from acelera.engine.registers.aggregate_steps import Cells, fold_value
 
 FORMULAS = [
     "A AS a ; B AS b FILTER a.d < b.d",
@@ -109,6 +111,25 @@ def test_own_aggregates_run_whether_shown_or_filtered() -> None:
     for query in (shown, filtered):
         assert query.run(table).to_pylist() == query.run(table, method="semantics").to_pylist()
     assert "the aggregate function longest is Python" in filtered.explain(table.schema)
+
+
+def test_a_builtin_aggregate_without_instructions_runs_value_by_value(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(opcodes, "AGGREGATES", opcodes.AGGREGATES[:-1])
+    table = pa.table({"type": ["A", "A", "A"], "v": [1, 3, 2]})
+    query = ac.query("MATCH A:+ AS x AGG m[n <- last(x.v)] FILTER m.n > 1")
+    assert query.run(table).to_pylist() == query.run(table, method="semantics").to_pylist()
+    assert "there is no instruction for the aggregate function last" in query.explain(table.schema)
+
+
+def test_aggregates_have_the_numbers_of_their_names() -> None:
+    assert [getattr(opcodes, name.upper()) for name in opcodes.AGGREGATES] == list(range(len(opcodes.AGGREGATES)))
+
+
+def test_an_unknown_aggregate_fails_and_writes_nothing_else() -> None:
+    row = np.array([opcodes.VALUE, 7, 8], np.int64)
+    fold = getattr(fold_value, "py_func", fold_value)
+    fold(len(opcodes.AGGREGATES) * opcodes.FLAVOURS, Cells(row, row.view(np.float64)), 0, 1, 1.0, 1, row)
+    assert row.tolist() == [opcodes.FAILED, 7, 8]
 
 
 def test_runs_that_a_projection_merges_are_not_listed() -> None:

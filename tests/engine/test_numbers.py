@@ -9,6 +9,8 @@ import pytest
 
 import acelera as ac
 from acelera import Acea, Move
+from acelera.language.aggregates import aggregate_names, find_aggregate
+from acelera.language.types import FLOAT
 
 INF, NAN = math.inf, math.nan
 FLOATS = [1.0, -0.0, 0.0, INF, -INF, NAN, None, -1.0, -5e-324]
@@ -84,7 +86,7 @@ QUERIES = [
     "SELECT start, end, x.w MATCH (A ; B+) AS x FILTER x[same(w)]",
     "SELECT start, end MATCH (A+) AS x FILTER x[increasing(w)]",
 ]
-AGGREGATES = ("min", "max", "sum", "avg", "range", "product", "variance", "stddev", "first", "last", "count")
+AGGREGATES = [name for name in aggregate_names() if (found := find_aggregate(name)) and found.result(FLOAT)]
 OF_AGGREGATES = [
     "SELECT start, end, {f}(x.w) AS r, {f}(x.u IGNORE NULLS) AS q, {f}(x.v) AS p MATCH (A ; B+) AS x",
     "SELECT start, end, m.r MATCH ((A ; B+) AS x AGG m[r <- {f}(x.w)]) FILTER m.r >= 0 OR m.r <= 0",

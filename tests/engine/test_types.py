@@ -12,6 +12,7 @@ import pytest
 
 import acelera as ac
 from acelera.engine.session.pages import Page, in_order
+from acelera.language.aggregates import aggregate_names
 from acelera.language.expressions import FUNCTIONS
 from report.reading import data
 
@@ -102,7 +103,6 @@ PLACES = [
     *(f"SELECT start, end MATCH A ; B FILTER A[{name}(v) = {name}(v)]" for name in FUNCTIONS if name != "nullif"),
     "SELECT start, end MATCH A ; B FILTER A[nullif(v, v) IS NULL]",
 ]
-AGGREGATES = "count sum min max avg range product variance stddev bool_and bool_or first last".split()
 AGGREGATED = [
     "SELECT {f}(x.v) AS r MATCH (A ; B)+ AS x WITHIN 4 EVENTS",
     "SELECT {f}(x.v IGNORE NULLS) AS r MATCH (A ; B)+ AS x WITHIN 4 EVENTS",
@@ -110,7 +110,7 @@ AGGREGATED = [
     "SELECT m.r MATCH (A ; B)+ AS x AGG m[r <- {f}(x.v)] FILTER m.r IS NOT NULL WITHIN 4 EVENTS",
     "SELECT n.s MATCH (A ; B) AS x AGG m[r <- {f}(x.v)] FILTER m.r = m.r AGG n[s <- last(m.r)]",
 ]
-QUERIES = [*PLACES, *(text.format(f=name) for text in AGGREGATED for name in AGGREGATES)]
+QUERIES = [*PLACES, *(text.format(f=name) for text in AGGREGATED for name in aggregate_names())]
 
 
 @cache

@@ -107,9 +107,19 @@ def build_formula(node: ast.Formula, made: Sequence[FormulaBuilder]) -> FormulaB
             return E.start(made[0])
         case ast.Strict():
             return E.strict(made[0])
-    method = {ast.Then: "then", ast.Contiguous: "directly", ast.Or: "or_", ast.And: "and_", ast.All: "all_"}
-    result: FormulaBuilder = getattr(made[0], method.get(type(node), "unless"))(made[1])
-    return result
+        case ast.Then():
+            return made[0].then(made[1])
+        case ast.Contiguous():
+            return made[0].directly(made[1])
+        case ast.Or():
+            return made[0].or_(made[1])
+        case ast.And():
+            return made[0].and_(made[1])
+        case ast.All():
+            return made[0].all_(made[1])
+        case ast.Unless():
+            return made[0].unless(made[1])
+    raise AssertionError(node)
 
 
 @pytest.mark.property

@@ -13,6 +13,8 @@ import pytest
 
 import acelera as ac
 from acelera import Acea, Move
+from acelera.language.aggregates import aggregate_names
+from acelera.language.expressions import FUNCTIONS, MULTISET_PREDICATES
 from acelera.report.highlight import highlighted
 from report.reading import data
 
@@ -121,6 +123,18 @@ def test_large_automata_are_not_drawn(tmp_path: Path) -> None:
 )
 def test_highlighting(text: str, shown: str) -> None:
     assert highlighted(text) == shown
+
+
+def test_every_word_of_the_grammar_is_highlighted() -> None:
+    grammar = (Path(ac.__file__).parent / "language" / "grammar.lark").read_text(encoding="utf-8")
+    words = re.findall(r"^([A-Z]+)(?:\.\d+)?: /[a-z]+(?:\\b|\(\?=)", grammar, flags=re.MULTILINE)
+    assert {"MATCH", "UNLESS", "STRICT", "NULLS", "INTERVAL"} <= set(words)
+    assert [word for word in words if highlighted(word) != f'<span class="q-word">{word}</span>'] == []
+
+
+def test_every_function_is_highlighted() -> None:
+    names = [*FUNCTIONS, *MULTISET_PREDICATES, *aggregate_names()]
+    assert [name for name in names if highlighted(f"{name}(") != f'<span class="q-function">{name}</span>('] == []
 
 
 def test_highlighting_changes_no_letter() -> None:

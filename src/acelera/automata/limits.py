@@ -69,7 +69,11 @@ def states_needed(formula: ast.Formula) -> int:
                 return (made[0] - 2) * ast.fold(condition, _copies) + 2
             case ast.Strict():
                 return made[0] * 3
-        return made[0] if made else 2
+            case ast.EventType() | ast.AnyEvent():
+                return 2
+            case ast.As() | ast.Project() | ast.Agg() | ast.Unless() | ast.Start():
+                return made[0]
+        raise AssertionError(f"unknown formula {type(node).__name__}")
 
     return ast.fold(formula, combine)
 

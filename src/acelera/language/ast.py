@@ -411,7 +411,8 @@ class SelectAggregation(Node):
     alias: str | None = None
 
 
-SelectItem = Star | SelectVariable | SelectAttribute | SelectBound | SelectAggregation
+SelectColumn = SelectVariable | SelectAttribute | SelectBound | SelectAggregation
+SelectItem = Star | SelectColumn
 
 BOUNDS = ("start", "end", "start_time", "end_time")
 

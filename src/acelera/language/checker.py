@@ -27,6 +27,7 @@ from acelera.language.result import (
     Result,
 )
 from acelera.language.schema import Schema
+from acelera.language.tree import assert_never
 from acelera.language.types import INT, ORDERED, STRING, UNKNOWN, Kind, Type
 from acelera.language.variables import EMPTY, NONE, ONE, Bindings, Bounds, Origin, Variable, names_of
 
@@ -388,7 +389,7 @@ class _Checker:
         kind = None if self.schema is None else self.schema.columns.get(name)
         return Column(shown, PartitionKey(name), True, None if kind is None else kind.arrow)
 
-    def item(self, item: ast.SelectItem, clauses: ast.Clauses, bindings: Bindings) -> Column:
+    def item(self, item: ast.SelectColumn, clauses: ast.Clauses, bindings: Bindings) -> Column:
         kind: pa.DataType | None
         match item:
             case ast.SelectBound():
@@ -417,7 +418,8 @@ class _Checker:
                 name = "_".join(filter(None, (aggregation.function, aggregation.variable, aggregation.attribute)))
                 kind = None if self.schema is None else found.arrow
                 return Column(alias or name, AggregateValue(aggregation, given), True, kind)
-        raise AssertionError(f"unknown item {type(item).__name__}")
+            case _:
+                return assert_never(item)
 
     def bound(self, item: ast.SelectBound) -> Column:
         timed = item.bound.endswith("time")

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from acelera.language import ast
 from acelera.language.syntax_errors import RESERVED
+from acelera.language.tree import assert_never
 
 
 def print_query(query: ast.Query) -> str:
@@ -152,6 +153,8 @@ def _select_item(item: ast.SelectItem) -> str:
             text = f"{variable(shown)}.{name(attribute)}"
         case ast.SelectAggregation(aggregation, alias):
             text = _aggregation(aggregation)
+        case _:
+            assert_never(item)
     return text if alias is None else f"{text} AS {name(alias)}"
 
 

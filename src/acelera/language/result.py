@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from acelera.language import ast
+from acelera.language.tree import assert_never
 from acelera.language.types import Type
 
 
@@ -133,8 +134,11 @@ def _attributes(source: Source) -> Iterator[str]:
             yield "time" if timed else "position"
         case EventStructs(_, fields):
             yield from fields
-        case AggregateValue(aggregation, _) if aggregation.attribute is not None:
-            yield aggregation.attribute
+        case AggregateValue(aggregation, _):
+            if aggregation.attribute is not None:
+                yield aggregation.attribute
+        case _:
+            assert_never(source)
 
 
 def _shows_positions(source: Source) -> bool | None:

@@ -164,6 +164,7 @@ class _Place(NamedTuple):
 
     @property
     def formula_begins(self) -> bool:
+        # Names and brackets also begin other things; STRICT can begin every formula, and nothing else.
         return "STRICT" in self.expected
 
     @property

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import TypeVar
+from typing import NoReturn, TypeVar
 
 from acelera.errors import Span
 
@@ -191,3 +191,8 @@ def walk(root: N) -> Iterator[N]:
         node = todo.pop()
         yield node
         todo.extend(reversed(children(node)))
+
+
+def assert_never(value: NoReturn) -> NoReturn:
+    """After all cases of a match: mypy finds one that is missing. From Python 3.11 on, `typing` has it."""
+    raise AssertionError(f"unknown {type(value).__name__}")

@@ -12,6 +12,7 @@ from acelera.language.events import ComplexEvent, Event, Value, made_event, with
 from acelera.language.order_errors import no_place, tie
 from acelera.language.result import AggregateValue, AttributeValues, Column, EventStructs, MatchBound, PartitionKey
 from acelera.language.schema import Schema
+from acelera.language.tree import assert_never
 from acelera.semantics.aggregation import aggregate
 from acelera.semantics.formulas import Stream, denotation
 
@@ -122,4 +123,5 @@ def present(c: ComplexEvent, column: Column, clauses: ast.Clauses, partition: Pa
         case AggregateValue(aggregation, _):
             made = Event(c.end, ((column.name, aggregate(aggregation, c(aggregation.variable))),))
             return made.value(column.name)
-    raise AssertionError(f"unknown column {column.source}")
+        case _:
+            return assert_never(column.source)

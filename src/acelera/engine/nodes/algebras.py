@@ -7,7 +7,9 @@ group of arrays says that stands first:
 - `Starts`, the newest start: the value is the tick at which the newest of them starts. It is all that UNLESS asks of
   what it forbids.
 
-A further algebra is another NamedTuple with these five functions, and a class that holds it (`Arena`, `NewestStarts`).
+A further algebra is another NamedTuple with these functions and `has_room`, and a class that holds it (`Arena`,
+`NewestStarts`) and fulfils the protocol `Algebra` of `machines/machine.py`. `machines/choice.py` says which algebra is
+used. The value machine enumerates only: it knows no other algebra.
 """
 
 from __future__ import annotations

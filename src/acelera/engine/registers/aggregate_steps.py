@@ -23,10 +23,7 @@ class Cells(NamedTuple):
 def begin_aggregate(aggregate: int, cells: Cells, at: int) -> None:
     """The state of an aggregate of nothing."""
     function, row = aggregate // op.FLAVOURS, cells.values
-    width = 3 if function in (op.VARIANCE, op.STDDEV) else 1
-    if function in (op.AVG, op.RANGE, op.FIRST, op.LAST):
-        width = 2
-    for index in range(at + 1, at + 1 + width):
+    for index in range(at + 1, at + 1 + op.WIDTHS[function]):
         row[index] = 0
     row[at] = op.VALUE
     if function in (op.MIN, op.MAX, op.RANGE, op.FIRST, op.LAST):
@@ -103,8 +100,10 @@ def fold_value(aggregate: int, cells: Cells, at: int, value: int, number: float,
         row[first] = 1 if row[first] != 0 and value != 0 else 0
     elif function == op.BOOL_OR:
         row[first] = 1 if row[first] != 0 or value != 0 else 0
-    else:
+    elif function == op.FIRST or function == op.LAST:
         fold_by_position(function, flavour, cells, at, value, number, position, ranks)
+    else:
+        row[at] = op.FAILED
 
 
 @inner

@@ -75,19 +75,23 @@ LEAVING = frozenset(
 )
 """Instructions that make the stack larger by one, and those that leave its size as it is; all others take one off."""
 
-AGGREGATES = (
-    "count",
-    "sum",
-    "min",
-    "max",
-    "avg",
-    "range",
-    "product",
-    "variance",
-    "stddev",
-    "bool_and",
-    "bool_or",
-    "first",
-    "last",
-)
-(COUNT, SUM, MIN, MAX, AVG, RANGE, PRODUCT, VARIANCE, STDDEV, BOOL_AND, BOOL_OR, FIRST, LAST) = range(13)
+_WIDTHS = {
+    "count": 1,
+    "sum": 1,
+    "min": 1,
+    "max": 1,
+    "avg": 2,
+    "range": 2,
+    "product": 1,
+    "variance": 3,
+    "stddev": 3,
+    "bool_and": 1,
+    "bool_or": 1,
+    "first": 2,
+    "last": 2,
+}
+"""Aggregate functions that have instructions, and how many numbers the state of each is."""
+
+AGGREGATES = tuple(_WIDTHS)
+WIDTHS = tuple(_WIDTHS.values())
+(COUNT, SUM, MIN, MAX, AVG, RANGE, PRODUCT, VARIANCE, STDDEV, BOOL_AND, BOOL_OR, FIRST, LAST) = range(len(AGGREGATES))

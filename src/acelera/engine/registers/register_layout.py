@@ -17,7 +17,6 @@ from acelera.language.types import Kind
 
 _SELECTED = (Kind.STRING, Kind.DECIMAL)  # of these, aggregates can only take one out
 _SELECTING = ("min", "max", "first", "last")
-_WIDTHS = {"avg": 2, "range": 2, "first": 2, "last": 2, "variance": 3, "stddev": 3}
 
 
 @dataclass
@@ -65,13 +64,16 @@ class Layout:
             raise UnsupportedError(NO_INSTRUCTION)
         kind = given.pop() if given else Kind.INT
         found = find_aggregate(function)
-        if found is None or found.user_defined or function not in op.AGGREGATES:
+        if found is None or found.user_defined:
             raise UnsupportedError(f"the aggregate function {function} is Python")
+        if function not in op.AGGREGATES:
+            raise UnsupportedError(f"there is no instruction for the aggregate function {function}")
         if kind not in FORMS:
             raise UnsupportedError(f"values of type {kind.value}")
         if kind in _SELECTED and function not in (*_SELECTING, "count"):
             raise UnsupportedError(f"{function} of values of type {kind.value}")
-        return Cell(at, _WIDTHS.get(function, 1), _result_kind(function, kind), function, kind)
+        width = op.WIDTHS[op.AGGREGATES.index(function)]
+        return Cell(at, width, _result_kind(function, kind), function, kind)
 
     def _value(self, name: str, terms: Sequence[Term], at: int) -> Cell:
         """A register that holds a value: of the kind that is found in terms that need not know the register itself."""

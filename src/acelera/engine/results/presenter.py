@@ -24,6 +24,7 @@ from acelera.engine.storage.columns import ordinary, output_column
 from acelera.language.aggregates import find_aggregate
 from acelera.language.checker import Checked
 from acelera.language.result import AggregateValue, AttributeValues, Column, EventStructs, MatchBound, PartitionKey
+from acelera.language.tree import assert_never
 from acelera.language.types import INT, NULL, Type
 
 Ints = npt.NDArray[Any]
@@ -183,7 +184,8 @@ class _Page:
                 return self._listed(variable, column, lambda kind: self._attribute(variable, attribute, kind))
             case AggregateValue():
                 return self._aggregated(column.source, column.type)
-        raise AssertionError(f"unknown column {column.source}")
+            case _:
+                return assert_never(column.source)
 
     def _listed(self, variable: str, column: Column, values: Callable[[pa.DataType], Any]) -> Any:
         assert column.type is not None
