@@ -15,6 +15,7 @@ from click.testing import CliRunner
 import acelera as ac
 from acelera.cli import main
 from acelera.cli.sources import sources_of
+from tiers import slow
 
 FULL, FORBIDDEN = os.strerror(errno.ENOSPC), os.strerror(errno.EACCES)
 QUERY = "SELECT start, a.v AS low MATCH A AS a ; A AS b WITHIN 3 EVENTS"
@@ -48,7 +49,7 @@ def limited(*arguments: str, most: int = 16) -> subprocess.CompletedProcess[str]
     return subprocess.run(given, capture_output=True, text=True, check=False, timeout=120)
 
 
-@pytest.mark.parametrize("name", ["x.parquet", "x.csv", "x.json", "folder"])
+@pytest.mark.parametrize("name", ["x.parquet", slow("x.csv"), slow("x.json"), "folder"])
 def test_no_room_for_matches(name: str) -> None:
     before = there()
     done = limited("run", "q.acel", "events.csv", "--in-process", "-o", name)

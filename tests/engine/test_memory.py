@@ -10,6 +10,7 @@ import pytest
 import acelera as ac
 from acelera.engine.session import session
 from acelera.engine.storage import growing
+from tiers import thinned
 
 EPOCH = datetime.datetime(2024, 1, 1)
 SCHEMA = pa.schema({"type": pa.string(), "sid": pa.string(), "v": pa.int64(), "ts": pa.timestamp("us")})
@@ -53,7 +54,7 @@ def sizes(running: Any) -> list[int]:
     ]
 
 
-@pytest.mark.parametrize("text", COMING_AND_GOING)
+@pytest.mark.parametrize("text", thinned(COMING_AND_GOING, 2))
 def test_values_that_come_and_go_leave_nothing(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     query, batches = ac.query(text), 30
     whole = pa.concat_tables([ever_new(number) for number in range(batches)])

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import acelera as ac
 from acelera.language import ast
 from strategies import cases, unordered
+from tiers import thinned
 
 EPOCH = datetime.datetime(2024, 1, 1)
 
@@ -92,7 +93,7 @@ def long_stream(size: int, seed: int = 1) -> pa.Table:
     )
 
 
-@pytest.mark.parametrize("text", QUERIES)
+@pytest.mark.parametrize("text", thinned(QUERIES, 2))
 def test_memory_is_reclaimed_without_losing_matches(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows and nodes are forgotten again and again while a long stream is read."""
     table = long_stream(3_000)

@@ -14,6 +14,7 @@ from acelera.language import ast
 from acelera.report import Limits
 from acelera.report.page import data_of
 from strategies import checked_query, keyed_cases
+from tiers import slow
 
 
 def shown(query: ac.Query, table: pa.Table) -> Counter[str] | str:
@@ -61,7 +62,7 @@ def _key(row: dict[str, Any], keys: tuple[str, ...]) -> tuple[Any, ...]:
 
 
 @pytest.mark.property
-@pytest.mark.parametrize("bag_union", ["once", "additive"])
+@pytest.mark.parametrize("bag_union", ["once", slow("additive")])
 @given(case=keyed_cases())
 def test_places_are_those_of_the_automaton(bag_union: Any, case: tuple[ast.Query, pa.Table]) -> None:
     tree, table = case

@@ -113,7 +113,7 @@ def long_stream(size: int, seed: int) -> pa.Table:
     )
 
 
-@pytest.mark.parametrize(("text", "zone"), thinned(itertools.product(SLICED, [None, "UTC"]), 3))
+@pytest.mark.parametrize(("text", "zone"), thinned(itertools.product(SLICED, [None, "UTC"]), 5))
 def test_slices(text: str, zone: str | None, to_frame: Callable[[pa.Table], Any], conf: Any) -> None:
     """Each match belongs to one slice, whatever the slices are."""
     conf("spark.sql.shuffle.partitions", "5")

@@ -171,6 +171,7 @@ def test_debug_shows_all(acelera: Callable[..., Result], tmp_path: Path) -> None
     assert result.exit_code == 1 and "Traceback" in result.stderr
 
 
+@pytest.mark.slow
 def test_a_report_shows_what_it_shows_in_process(acelera: Callable[..., Result], tmp_path: Path) -> None:
     given = ["report", EXAMPLES / "swing.acel", EXAMPLES / "ticks.csv", "--order-by", "ts", "--matches", 3]
     result = acelera(*given)
@@ -261,6 +262,7 @@ def test_nothing_found_is_no_mistake(acelera: Callable[..., Result], tmp_path: P
     assert (result.exit_code, result.stderr.splitlines()[-1].split(", ")[:2]) == (0, ["8 events", "0 matches"])
 
 
+@pytest.mark.slow
 def test_names_of_files_that_are_patterns_elsewhere(acelera: Callable[..., Result], tmp_path: Path) -> None:
     for name in ("day 1.csv", "d[1]{a}.csv", "50%.csv", "in put/1.csv"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
@@ -280,6 +282,7 @@ def test_what_pandas_writes_by_default(acelera: Callable[..., Result], tmp_path:
     assert acelera("run", "q.acel", "t.parquet", "--order-by", "ts", "--in-process").exit_code == 0
 
 
+@pytest.mark.slow
 def test_texts_are_read_and_written_as_they_are(acelera: Callable[..., Result], tmp_path: Path) -> None:
     first, second = '2024-01-01T00:00:00.123456Z,A,"",1,', "2024-01-01T00:00:01.5Z,A,,nan,"
     (tmp_path / "t.csv").write_text(f'ts,type,v,f,none\n{first}\n{second}\n2024-01-01T00:00:02Z,A," x ",inf,\n')

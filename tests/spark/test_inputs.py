@@ -17,7 +17,7 @@ import acelera as ac
 from acelera import Acea, Move
 from acelera.spark.schemas import spark_schema
 from strategies import unordered
-from tiers import slow
+from tiers import slow, thinned
 
 ToFrame = Callable[[pa.Table], Any]
 
@@ -147,7 +147,7 @@ WITHOUT_TIME = EVENTS.set_column(
 WINDOWS = ["", " WITHIN 5 EVENTS", " WITHIN 5 SECONDS"]
 
 
-@pytest.mark.parametrize("window", WINDOWS)
+@pytest.mark.parametrize("window", thinned(WINDOWS, 2))
 def test_ties(window: str, to_frame: ToFrame) -> None:
     query = ac.query(f"MATCH A ; B{window}")
     with pytest.raises(Exception, match=r"DataError: two rows tie: both have ts = 2024-01-01 00:00:03"):
@@ -167,7 +167,7 @@ def test_a_tie_between_keys_is_none(to_frame: ToFrame) -> None:
         ac.query("MATCH A ; B PARTITION BY k").run(to_frame(same_key), order_by="ts").collect()
 
 
-@pytest.mark.parametrize("window", [*WINDOWS, " PARTITION BY k", " PARTITION BY k WITHIN 5 SECONDS"])
+@pytest.mark.parametrize("window", [*map(slow, WINDOWS), " PARTITION BY k", " PARTITION BY k WITHIN 5 SECONDS"])
 def test_a_row_without_a_time(window: str, to_frame: ToFrame) -> None:
     with pytest.raises(Exception, match=r"DataError: a row has NULL in the order column `ts`"):
         ac.query(f"MATCH A ; B{window}").run(to_frame(WITHOUT_TIME), order_by="ts").collect()
@@ -231,7 +231,7 @@ def test_no_rows(text: str, to_frame: ToFrame) -> None:
     assert agree(text, EVENTS.slice(0, 0), to_frame(EVENTS.slice(0, 0))).num_rows == 0
 
 
-@pytest.mark.parametrize("text", PLACEMENTS)
+@pytest.mark.parametrize("text", thinned(PLACEMENTS, 3))
 def test_empty_partitions(text: str, to_frame: ToFrame, conf: Any) -> None:
     conf("spark.sql.shuffle.partitions", "7")
     agree(text, EVENTS, to_frame(EVENTS).repartition(9))

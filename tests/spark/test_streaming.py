@@ -97,7 +97,7 @@ QUERIES = [
 ]
 
 
-@pytest.mark.parametrize("text", thinned(QUERIES, 4))
+@pytest.mark.parametrize("text", thinned(QUERIES, 5))
 def test_a_stream_gives_the_matches_of_the_table(text: str, spark: Any, tmp_path: Path) -> None:
     table, files = zoned(long_stream(2_000)), Files(spark, tmp_path)
     files.put_all(shuffled(table, 55), 5)
