@@ -142,15 +142,18 @@ def _follow(step: RegisterStep, number: int, letter: int, event: int) -> tuple[i
         first = edges.first[state, letter]
         for e in range(first, first + edges.count[state, letter]):
             edge = edges.listed[e]
-            outcome = take_edge(step, edge, event)
+            outcome = take_edge(edges, step.program, step.inputs, step.sets, scratch, edge, event)
             if outcome == stack_machine.HOLDS:
-                pair_up(scratch.pairs, paired, store(step, edge, event), reach(step, edge), is_final(step, edge))
+                stored = store(step.actions, tables, scratch, edges.action[edge])
+                target = edges.target[edge]
+                reached = reach(tables, scratch, target) if step.states.goes_on[target] else NOTHING
+                pair_up(scratch.pairs, paired, stored, reached, step.states.is_final[target])
                 paired += 1
             elif outcome == stack_machine.FAILED:
                 return 0, 0, FAILED
             elif outcome == stack_machine.FULL:
                 return 0, 0, VALUES
-    return 0, gather(step, paired), DONE
+    return 0, gather(step.actions, tables, step.entries, scratch, paired), DONE
 
 
 @implements(marked, RegisterStep)
@@ -168,36 +171,37 @@ def _marked(step: RegisterStep, algebra: Array, value: Array, entry: int, row: i
 
 
 @inlined
-def take_edge(step: RegisterStep, edge: int, event: int) -> int:
+def take_edge(
+    edges: Edges, program: Program, inputs: Inputs, sets: ValueSetArrays, scratch: Scratch, edge: int, event: int
+) -> int:
     """Compute the registers after an edge, and what it stores, which is left on the stack; what came of it."""
-    edges, scratch, new = step.edges, step.scratch, step.scratch.new
+    new, stack, universal = scratch.new, scratch.stack, edges.universal
     for index in range(len(new.values)):
         new.values[index] = 0
-    first, last = edges.universal.of_edge[edge, 0], edges.universal.of_edge[edge, 1]
+    first, last = universal.of_edge[edge, 0], universal.of_edge[edge, 1]
     begin, end = edges.code[edge, 0], edges.code[edge, 1] if first < last else edges.code[edge, 2]
-    outcome = execute(step.program, begin, end, scratch.old, new, step.inputs, event, scratch.stack, step.sets)
-    for u in range(first, last):
+    outcome = execute(program, begin, end, scratch.old, new, inputs, event, stack, sets)
+    for condition in range(first, last):
         if outcome == stack_machine.HOLDS:
-            outcome = holds_for_all(u, edges.universal, step.program, new, step.inputs, event, scratch.stack, step.sets)
+            outcome = holds_for_all(condition, universal, program, new, inputs, event, stack, sets)
     if outcome == stack_machine.HOLDS and first < last:
         begin, end = edges.code[edge, 1], edges.code[edge, 2]
-        execute(step.program, begin, end, scratch.old, new, step.inputs, event, scratch.stack, step.sets)
+        execute(program, begin, end, scratch.old, new, inputs, event, stack, sets)
     return outcome
 
 
 @inlined
-def store(step: RegisterStep, edge: int, event: int) -> int:
+def store(actions: Actions, tables: TableArrays, scratch: Scratch, action: int) -> int:
     """The number of what an edge marks: its action and the values that it stores; NOTHING if it marks nothing."""
-    action, row, stack = step.edges.action[edge], step.scratch.stored, step.scratch.stack
+    row, stack = scratch.stored, scratch.stack
     if action == NOTHING:
         return NOTHING
     for index in range(len(row)):
         row[index] = 0
     row[0] = action
-    for index in range(step.actions.stores[action]):
+    for index in range(actions.stores[action]):
         row[1 + 2 * index] = stack.tags[index]
         row[2 + 2 * index] = stack.values[index] if stack.tags[index] == op.VALUE else 0
-    tables = step.tables
     number = intern_row(row, len(row), tables.stored, tables.stored_table, tables.counts[STORED])
     if number == tables.counts[STORED]:
         tables.counts[STORED] += 1
@@ -205,29 +209,21 @@ def store(step: RegisterStep, edge: int, event: int) -> int:
 
 
 @inlined
-def reach(step: RegisterStep, edge: int) -> int:
-    """The number of the configuration that an edge leads to; NOTHING if nothing can follow."""
-    target, row, tables = step.edges.target[edge], step.scratch.new.values, step.tables
-    if not step.states.goes_on[target]:
-        return NOTHING
+def reach(tables: TableArrays, scratch: Scratch, target: int) -> int:
+    """The number of the configuration in a state with the registers that were computed."""
+    row, count = scratch.new.values, tables.counts[CONFIGURATIONS]
     row[0] = target
-    number = intern_row(row, len(row), tables.configurations, tables.configuration_table, tables.counts[CONFIGURATIONS])
-    if number == tables.counts[CONFIGURATIONS]:
+    number = intern_row(row, len(row), tables.configurations, tables.configuration_table, count)
+    if number == count:
         tables.counts[CONFIGURATIONS] += 1
     return int(number)
-
-
-@inlined
-def is_final(step: RegisterStep, edge: int) -> int:
-    """Whether matches end where an edge leads to."""
-    return 1 if step.states.is_final[step.edges.target[edge]] else 0
 
 
 # --- several edges that mark the same -----------------------------------------------------------------------------
 
 
 @inlined
-def pair_up(pairs: Array, paired: int, stored: int, configuration: int, ends: int) -> None:
+def pair_up(pairs: Array, paired: int, stored: int, configuration: int, ends: bool) -> None:
     """One more way to go on, in order of what is marked, then of configurations."""
     place = paired
     while place > 0 and (
@@ -240,11 +236,9 @@ def pair_up(pairs: Array, paired: int, stored: int, configuration: int, ends: in
 
 
 @inlined
-def gather(step: RegisterStep, paired: int) -> int:
+def gather(actions: Actions, tables: TableArrays, entries: Entries, scratch: Scratch, paired: int) -> int:
     """An entry for each thing that is marked, with the set of configurations that it leads to; how many there are."""
-    pairs, group, tables, entries, actions = (
-        step.scratch.pairs, step.scratch.group, step.tables, step.entries, step.actions,
-    )  # fmt: skip
+    pairs, group = scratch.pairs, scratch.group
     p, made = 0, 0
     while p < paired:
         stored, size, ends = pairs[p, 0], 0, False
