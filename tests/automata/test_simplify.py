@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 
 import acelera as ac
 from acelera.automata.compilation import compile_formula
@@ -18,6 +18,7 @@ from strategies import SCHEMA, cases, events_of
 
 @pytest.mark.property
 @pytest.mark.parametrize("one_pass", PASSES, ids=lambda one: one.__name__)
+@settings(max_examples=max(1, settings().max_examples // 2))  # for each pass
 @given(case=cases())
 def test_a_pass_changes_nothing_that_is_accepted(
     one_pass: Callable[[Acea], Acea], case: tuple[ast.Formula, pa.Table]

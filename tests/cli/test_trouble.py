@@ -92,8 +92,8 @@ needs_full = pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is
     [
         ["--help"],
         ["check", "q.acel"],
-        ["explain", "q.acel"],
-        ["draw", "q.acel"],
+        slow(["explain", "q.acel"]),
+        slow(["draw", "q.acel"]),
         ["run", "q.acel", "events.csv", "--in-process", "--quiet"],
         ["demo", "--in-process", "--events", "100"],
     ],

@@ -54,7 +54,7 @@ def together(frame: Any) -> Any:
 
 @pytest.mark.parametrize(
     ("build", "queries"),
-    [(counted, 1), slow(without_duplicates, 1), slow(joined, 2), slow(matched_again, 2), slow(together, 2)],
+    [slow(counted, 1), slow(without_duplicates, 1), slow(joined, 2), slow(matched_again, 2), slow(together, 2)],
 )
 def test_matches_go_on_with_their_watermark(build: Build, queries: int, spark: Any, tmp_path: Path) -> None:
     table, files = zoned(long_stream(400)), Files(spark, tmp_path)
