@@ -15,7 +15,7 @@ from warming import warm
 # A fixed number of cases in CI, always the same ones; as many as asked for by `make long`, each time others.
 settings.register_profile(
     "acelera",
-    max_examples=int(os.environ.get("ACELERA_EXAMPLES", "150")),
+    max_examples=int(os.environ.get("ACELERA_EXAMPLES", "100")),
     derandomize="ACELERA_EXAMPLES" not in os.environ,
     deadline=None,
     print_blob=True,

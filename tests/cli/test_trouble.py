@@ -52,7 +52,7 @@ def limited(*arguments: str, most: int = 16) -> subprocess.CompletedProcess[str]
     return done
 
 
-@pytest.mark.parametrize("name", ["x.parquet", slow("x.csv"), slow("x.json"), "folder"])
+@pytest.mark.parametrize("name", ["x.parquet", slow("x.csv"), slow("x.json"), slow("folder")])
 def test_no_room_for_matches(name: str) -> None:
     before = there()
     done = limited("run", "q.acel", "events.csv", "--in-process", "-o", name)
@@ -94,11 +94,11 @@ needs_full = pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is
     "arguments",
     [
         ["--help"],
-        ["check", "q.acel"],
+        slow(["check", "q.acel"]),
         slow(["explain", "q.acel"]),
         slow(["draw", "q.acel"]),
         ["run", "q.acel", "events.csv", "--in-process", "--quiet"],
-        ["demo", "--in-process", "--events", "100"],
+        slow(["demo", "--in-process", "--events", "100"]),
     ],
     ids=lambda arguments: arguments[0],
 )

@@ -113,12 +113,12 @@ def outcomes_at_every_step(text: str, fails: Callable[[Any], object]) -> set[str
             return found  # it has no more steps than this
 
 
-@pytest.mark.parametrize("text", thinned(QUERIES, 3))
+@pytest.mark.parametrize("text", thinned(QUERIES, 4))
 def test_a_push_that_is_interrupted_anywhere(text: str) -> None:
     assert outcomes_at_every_step(text, lambda session: session.push(BATCHES[1])) == {"as it was", "closed"}
 
 
-@pytest.mark.parametrize("text", thinned(QUERIES, 3))
+@pytest.mark.parametrize("text", thinned(QUERIES, 4))
 def test_a_snapshot_that_is_interrupted_anywhere(text: str) -> None:
     assert outcomes_at_every_step(text, lambda session: session.snapshot()) == {"as it was", "closed"}
 

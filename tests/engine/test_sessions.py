@@ -96,7 +96,7 @@ def long_stream(size: int, seed: int = 1) -> pa.Table:
 @pytest.mark.parametrize("text", thinned(QUERIES, 2))
 def test_memory_is_reclaimed_without_losing_matches(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows and nodes are forgotten again and again while a long stream is read."""
-    table = long_stream(3_000)
+    table = long_stream(1_500)
     query = ac.query(text)
     expected = query.run(table, order_by="ts")
     session = query.open(table.schema, order_by="ts")

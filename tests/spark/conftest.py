@@ -30,6 +30,7 @@ OPTIONS = {
     "spark.sql.shuffle.partitions": "2",
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.codegen.wholeStage": "false",
+    "spark.python.daemon.module": "warm_daemon",  # that of this folder
 }
 
 
@@ -41,6 +42,9 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     if shutil.which("java") is None and not (home and Path(home, "bin", "java").exists()):
         pytest.skip("Spark needs Java 17 or newer; none is on the PATH and JAVA_HOME is not set")
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    os.environ["PYTHONPATH"] = os.pathsep.join(
+        [str(Path(__file__).parent), *filter(None, [os.environ.get("PYTHONPATH")])]
+    )
     builder = sql.SparkSession.builder.master("local[2]").appName("acelera's tests")
     builder = builder.config("spark.sql.warehouse.dir", str(tmp_path_factory.mktemp("warehouse")))
     for name, value in OPTIONS.items():

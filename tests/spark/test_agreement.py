@@ -20,7 +20,7 @@ from strategies import cases, unordered
 from tiers import thinned
 
 EPOCH = datetime.datetime(2024, 1, 1)
-EXAMPLES = int(os.environ.get("ACELERA_SPARK_EXAMPLES", "8"))
+EXAMPLES = int(os.environ.get("ACELERA_SPARK_EXAMPLES", "5"))
 
 EVENTS = st.builds(ast.Within, st.integers(1, 6), st.just("events"))
 SECONDS = st.builds(ast.Within, st.integers(1, 9), st.just("seconds"))

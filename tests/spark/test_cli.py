@@ -219,8 +219,29 @@ def test_a_stream_goes_on_from_its_checkpoint(acelera: Callable[..., Result], tm
     found = [row for part in Path("out").glob("*.parquet") for row in rows(part)]
     assert sorted(found, key=repr) == rows("all.parquet")
     assert "watermark 2024-01-02T11:59:00" in second.stderr
-    put(tmp_path / "in" / "4.csv", [lines[0], "2024-01-02T12:30:00,BUY,ACME,1.0,1"], 4)
-    other = acelera("run", EXAMPLES / "rise.acel", *given[2:])
+
+
+@pytest.mark.slow  # tests/spark/test_buckets.py has it without a stream
+def test_a_checkpoint_belongs_to_its_query(acelera: Callable[..., Result], tmp_path: Path) -> None:
+    given = [
+        "in",
+        "--stream",
+        "--once",
+        "--order-by",
+        "ts",
+        "--checkpoint",
+        "state",
+        "--watermark",
+        "1 minute",
+        "-o",
+        "out",
+    ]
+    lines = (EXAMPLES / "ticks.csv").read_text().splitlines()
+    (tmp_path / "in").mkdir()
+    put(tmp_path / "in" / "1.csv", lines[:5], 1)
+    assert acelera("run", EXAMPLES / "swing.acel", *given).exit_code == 0
+    put(tmp_path / "in" / "2.csv", [lines[0], "2024-01-02T12:30:00,BUY,ACME,1.0,1"], 2)
+    other = acelera("run", EXAMPLES / "rise.acel", *given)
     assert other.exit_code == 1
     assert other.stderr.startswith("error: the checkpoint belongs to another query")
     assert other.stderr.endswith("go on with the query that it was made by\n")

@@ -77,7 +77,7 @@ def result_schema(query: ac.Query, case: Case) -> pa.Schema:
     return query.check(case.table.schema, **options)
 
 
-@pytest.mark.parametrize("case", thinned(chosen(), 12), ids=str)
+@pytest.mark.parametrize("case", thinned(chosen(), 20), ids=str)
 def test_case(case: Case, to_frame: Callable[[pa.Table], Any]) -> None:
     if "ties" in case.data:
         pytest.skip("ties='keep' is refused: rows of a frame have no order of arrival")

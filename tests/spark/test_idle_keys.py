@@ -89,7 +89,7 @@ def arrivals(draw: st.DrawFn, most_batches: int) -> Arriving:
 
 
 @pytest.mark.property
-@settings(max_examples=int(os.environ.get("ACELERA_EXAMPLES", "60")))
+@settings(max_examples=int(os.environ.get("ACELERA_EXAMPLES", "25")))
 @given(text=QUERIES, arriving=arrivals(most_batches=20), buckets=st.sampled_from([1, 3, 16]), forgets=st.booleans())
 def test_idle_keys_come_back(text: str, arriving: Arriving, buckets: int, forgets: bool) -> None:
     query = ac.query(text)

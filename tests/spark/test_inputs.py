@@ -167,7 +167,7 @@ def test_a_tie_between_keys_is_none(to_frame: ToFrame) -> None:
         ac.query("MATCH A ; B PARTITION BY k").run(to_frame(same_key), order_by="ts").collect()
 
 
-@pytest.mark.parametrize("window", [*map(slow, WINDOWS), " PARTITION BY k", " PARTITION BY k WITHIN 5 SECONDS"])
+@pytest.mark.parametrize("window", [*map(slow, WINDOWS), slow(" PARTITION BY k"), " PARTITION BY k WITHIN 5 SECONDS"])
 def test_a_row_without_a_time(window: str, to_frame: ToFrame) -> None:
     with pytest.raises(Exception, match=r"DataError: a row has NULL in the order column `ts`"):
         ac.query(f"MATCH A ; B{window}").run(to_frame(WITHOUT_TIME), order_by="ts").collect()
@@ -446,7 +446,7 @@ def test_columns_of_all_types(text: str, spark: Any, conf: Any) -> None:
     agree(text, table, frame)
 
 
-@pytest.mark.parametrize("zone", ["UTC", "America/New_York", "Asia/Kolkata"])
+@pytest.mark.parametrize("zone", [slow("UTC"), "America/New_York", slow("Asia/Kolkata")])
 def test_time_zones_of_the_session(zone: str, spark: Any, conf: Any) -> None:
     """Times with a zone are moments, shown in UTC; those without are what they say. Both are read as they are."""
     conf("spark.sql.session.timeZone", zone)

@@ -68,7 +68,7 @@ CASES: dict[str, tuple[ac.Query, Any, dict[str, int]]] = {
 }
 
 
-@pytest.mark.parametrize(("query", "order_by", "limits"), thinned(CASES.values(), 3), ids=CASES)
+@pytest.mark.parametrize(("query", "order_by", "limits"), thinned(CASES.values(), 5), ids=CASES)
 def test_the_same_page_as_in_process(
     query: ac.Query, order_by: Any, limits: dict[str, int], to_frame: ToFrame, tmp_path: Path
 ) -> None:
