@@ -11,6 +11,7 @@ import pytest
 
 import acelera as ac
 from acelera.engine.nodes.arena import Arena, Listed, Tree
+from acelera.engine.nodes.listing import in_order_of_start
 from acelera.engine.nodes.unions import CHAIN, STEPS_LEFT, UNION
 from acelera.engine.session.session import Session
 
@@ -160,3 +161,13 @@ def test_failures_that_are_not_shown_are_errors() -> None:
     for text in ("AGG m[s <- sum(a.v)]", "AGG m[s <- sum(a.v), n <- count(a)] FILTER m.n > 1"):
         with pytest.raises(ac.AggregateError, match="integer overflow"):
             ac.query(f"SELECT start, end MATCH A+ AS a ; B {text}").run(table)
+
+
+@pytest.mark.parametrize("spread", [1, 10, 10**6])
+def test_matches_that_end_together_are_in_order_of_their_starts(spread: int) -> None:
+    """Whether starts lie close together or far apart; equal ones stay as they are."""
+    rng = np.random.default_rng(spread)
+    for size in (0, 1, 2, 3, 17, 300):
+        ends = np.sort(rng.integers(0, 4, size)).astype(np.int32)
+        starts = (rng.integers(0, 40, size) * spread).astype(np.int32)
+        assert in_order_of_start(starts, ends).tolist() == np.lexsort((starts, ends)).tolist()

@@ -64,6 +64,11 @@ def test_a_run_without_output_shows_matches(acelera: Callable[..., Result]) -> N
     assert shown.exit_code == 0
     assert shown.stdout.count("ACME") == 3
     assert "4 matches" in shown.stderr
+
+
+@pytest.mark.slow
+def test_a_run_with_a_limit(acelera: Callable[..., Result]) -> None:
+    given = ["run", EXAMPLES / "swing.acel", EXAMPLES / "ticks.csv", "--order-by", "ts"]
     few = acelera(*given, "--limit", "1")
     assert few.stdout.count("2024-01-02") == 1
     assert "the first 1 match, " in few.stderr and "8 events" not in few.stderr

@@ -66,7 +66,7 @@ def inlined(function: Function) -> Function:
 
 
 def dispatched(function: Function) -> Function:
-    """A function that does what the first argument's kind says; see `implements`."""
+    """A function that does what the first argument's kind says; see `implements`. What it says itself never runs."""
     known: dict[type, Callable[..., Any]] = {}
 
     @functools.wraps(function)
@@ -101,12 +101,12 @@ def _compiled(function: Function, **options: bool) -> Function:
     if AS_PYTHON:
         return function
     try:
-        kernel: Any = numba.njit(cache=True, nogil=True, **options)(function)  # type: ignore[call-overload]
+        made: Any = numba.njit(cache=True, nogil=True, **options)(function)  # type: ignore[call-overload]
     except RuntimeError:  # there is no place where a cache could be written
         return cast(Function, numba.njit(nogil=True, **options)(function))  # type: ignore[call-overload]
-    kernel._cache._cache_file._source_stamp = SOURCES  # numba has no other way to say it
-    kernel._cache.save_overload = _if_possible(kernel._cache.save_overload)
-    return cast(Function, kernel)
+    made._cache._cache_file._source_stamp = SOURCES  # numba has no other way to say it
+    made._cache.save_overload = _if_possible(made._cache.save_overload)
+    return cast(Function, made)
 
 
 def _if_possible(save: Callable[..., None]) -> Callable[..., None]:

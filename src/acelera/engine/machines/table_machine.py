@@ -23,22 +23,22 @@ class TableMachine(KernelMachine):
         self, plan: Plan, alphabet: Alphabet, algebra: Algebra, unseen: frozenset[Action] = frozenset()
     ) -> None:
         super().__init__(algebra, TableStep)
-        self.program = TransitionTable(plan, alphabet, unseen)
+        self.table = TransitionTable(plan, alphabet, unseen)
         self.actions = list(plan.actions)
 
     @property
     def _sets(self) -> int:
-        return len(self.program.sets)
+        return len(self.table.sets)
 
     def _prepared(self, events: Events, keys: int) -> None:
         """Nothing but that there is room for all letters that have occurred."""
-        self.program.make_room()
+        self.table.make_room()
 
     def _step(self, prepared: None) -> TableStep:
-        return self.program.step()
+        return self.table.step()
 
     def _fill(self, state: int, letter: int) -> None:
-        self.program.fill(state, letter)
+        self.table.fill(state, letter)
 
     def collect(self, floor: int) -> None:
         """Forget what can no longer match."""
@@ -46,7 +46,7 @@ class TableMachine(KernelMachine):
 
     def dump(self) -> dict[str, Section]:
         """Nodes, slots, and the sets of states that slots refer to."""
-        sets: Section = [sorted(states) for states in self.program.sets]
+        sets: Section = [sorted(states) for states in self.table.sets]
         return {**self.algebra.dump(), **self.slots.dump(), "sets": sets}
 
     def load(self, sections: Mapping[str, Any]) -> None:
@@ -55,10 +55,10 @@ class TableMachine(KernelMachine):
         self.slots.load(sections)
         sets = [frozenset(states) for states in sections["sets"]]
         check.different("sets", sets)
-        check.holds("sets", sets[:1] == self.program.sets[:1], "does not begin with where matches begin")
+        check.holds("sets", sets[:1] == self.table.sets[:1], "does not begin with where matches begin")
         for states in sets:
-            check.holds("sets", states <= set(range(self.program.plan.states)), "has a state that is not there")
-            self.program.set_number(states)
+            check.holds("sets", states <= set(range(self.table.plan.states)), "has a state that is not there")
+            self.table.set_number(states)
         self.slots.check(len(sets))
         self.algebra.check(self.slots, len(self.actions), 0)
 
@@ -73,6 +73,6 @@ class TableMachine(KernelMachine):
         """The partial matches of a key."""
         found = []
         for number, node in zip(*self.slots.of_key(key), strict=True):
-            states = sorted(self.program.sets[number])
+            states = sorted(self.table.sets[number])
             found.append(Waiting(int(node), tuple((state, {}) for state in states)))
         return found

@@ -223,7 +223,8 @@ def collect_member(row: Array, at: int, width: int, kinds: int, stack: Stack, to
     if full or tail + size + 1 > len(items):
         return False
     made = sets.tuples[sizes[TUPLES]]
-    made[:] = 0
+    for index in range(len(made)):
+        made[index] = 0
     for index in range(width):
         tag = stack.tags[top + index]
         made[2 * index], made[2 * index + 1] = tag, stack.values[top + index] if tag == op.VALUE else 0
