@@ -155,7 +155,12 @@ def actual(case: Case, result: pa.Table) -> Counter[str]:
 
 
 def _keys(case: Case) -> list[str]:
-    return [key.name for key in ac.query(case.data["query"]).ast.partition_by]
+    return _keys_of(case.data["query"])
+
+
+@cache
+def _keys_of(query: str) -> list[str]:
+    return [key.name for key in ac.query(query).ast.partition_by]
 
 
 def _partition(case: Case, keys: dict[str, Any]) -> list[dict[str, Any]]:

@@ -33,7 +33,7 @@ def stream(seed: int, kind: Any = None) -> pa.Table:
     )
 
 
-STREAMS = [*(stream(seed) for seed in range(5)), stream(7, pa.float32())]
+STREAMS = [*(stream(seed) for seed in range(3)), stream(7, pa.float32())]
 
 
 def outcome(query: ac.Query, table: pa.Table, method: str) -> Any:

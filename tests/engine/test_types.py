@@ -140,7 +140,7 @@ def accepted(query: ac.Query, table: pa.Table, **options: Any) -> bool:
     return True
 
 
-@pytest.mark.parametrize(("kind", "values"), thinned(VALUES, 3), ids=lambda given: str(given).split("\n")[0][:40])
+@pytest.mark.parametrize(("kind", "values"), thinned(VALUES, 5), ids=lambda given: str(given).split("\n")[0][:40])
 def test_every_place(kind: pa.DataType, values: list[Any]) -> None:
     table, wrong, accepted = stream(kind, values), [], 0
     for number, query in enumerate(queries()):

@@ -58,7 +58,7 @@ def outcome(query: ac.Query, table: pa.Table, method: str = "engine") -> Any:
     return found.schema, sorted(map(repr, found.to_pylist()))
 
 
-@pytest.mark.parametrize("text", thinned([*ALONG, *ONE_BY_ONE], 2))
+@pytest.mark.parametrize("text", thinned([*ALONG, *ONE_BY_ONE], 3))
 def test_aggregates_are_those_of_the_automaton(text: str) -> None:
     query = ac.query(text + " WITHIN 11 EVENTS")
     assert query.open(stream(0).schema, order_by="ts").outgoing.presenter.as_tree == (text in ALONG)

@@ -226,7 +226,7 @@ PLACEMENTS = [
 ]
 
 
-@pytest.mark.parametrize("text", PLACEMENTS)
+@pytest.mark.parametrize("text", thinned(PLACEMENTS, 3))
 def test_no_rows(text: str, to_frame: ToFrame) -> None:
     assert agree(text, EVENTS.slice(0, 0), to_frame(EVENTS.slice(0, 0))).num_rows == 0
 
@@ -238,7 +238,7 @@ def test_empty_partitions(text: str, to_frame: ToFrame, conf: Any) -> None:
     agree(text, EVENTS.slice(0, 1), to_frame(EVENTS.slice(0, 1)).repartition(3))
 
 
-@pytest.mark.parametrize("text", PLACEMENTS)
+@pytest.mark.parametrize("text", thinned(PLACEMENTS, 3))
 def test_batches_of_one_row(text: str, to_frame: ToFrame, conf: Any) -> None:
     conf("spark.sql.execution.arrow.maxRecordsPerBatch", "1")
     agree(text, EVENTS, to_frame(EVENTS))
@@ -429,16 +429,19 @@ def carried(spark: Any) -> Any:
 
 @pytest.mark.parametrize(
     "text",
-    [
-        "SELECT * MATCH A AS x ; B AS y WITHIN 3 SECONDS",
-        "SELECT a, b.list, b.map, b.struct, b.bytes, b.span, b.nothing MATCH A AS a ; B AS b",
-        "SELECT a.id MATCH A AS a ; B AS b FILTER a.list IS NOT NULL AND b.nothing IS NULL AND b.span > INTERVAL 1 SECONDS",
-        "SELECT a.big, b.small MATCH A AS a ; B AS b FILTER a.big < b.small AND b.small > 1.5",
-        "SELECT max(x.big) AS m, sum(x.small) AS s, avg(x.float) AS f, min(x.day) AS d MATCH (A ; B) AS x WITHIN 3 SECONDS",
-        "MATCH A ; B PARTITION BY big",
-        "MATCH A ; B PARTITION BY day, ok",
-        "MATCH (A ; B) AS x FILTER x[same(small)]",
-    ],
+    thinned(
+        [
+            "SELECT * MATCH A AS x ; B AS y WITHIN 3 SECONDS",
+            "SELECT a, b.list, b.map, b.struct, b.bytes, b.span, b.nothing MATCH A AS a ; B AS b",
+            "SELECT a.id MATCH A AS a ; B AS b FILTER a.list IS NOT NULL AND b.nothing IS NULL AND b.span > INTERVAL 1 SECONDS",
+            "SELECT a.big, b.small MATCH A AS a ; B AS b FILTER a.big < b.small AND b.small > 1.5",
+            "SELECT max(x.big) AS m, sum(x.small) AS s, avg(x.float) AS f, min(x.day) AS d MATCH (A ; B) AS x WITHIN 3 SECONDS",
+            "MATCH A ; B PARTITION BY big",
+            "MATCH A ; B PARTITION BY day, ok",
+            "MATCH (A ; B) AS x FILTER x[same(small)]",
+        ],
+        3,
+    ),
 )
 def test_columns_of_all_types(text: str, spark: Any, conf: Any) -> None:
     frame = carried(spark)
@@ -482,7 +485,7 @@ def test_times_that_the_zone_of_the_session_does_not_have(to_frame: ToFrame, con
     assert agree(text, table, to_frame(table)).num_rows == 12
 
 
-@pytest.mark.parametrize("kind", ["date", "decimal", "string", "int", "float", "boolean"])
+@pytest.mark.parametrize("kind", thinned(["date", "decimal", "string", "int", "float", "boolean"], 3))
 def test_orders_that_are_not_times(kind: str, to_frame: ToFrame) -> None:
     values: dict[str, list[Any]] = {
         "date": [datetime.date(2024, 1, day) for day in range(1, 7)],

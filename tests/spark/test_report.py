@@ -68,7 +68,7 @@ CASES: dict[str, tuple[ac.Query, Any, dict[str, int]]] = {
 }
 
 
-@pytest.mark.parametrize(("query", "order_by", "limits"), thinned(CASES.values(), 5), ids=CASES)
+@pytest.mark.parametrize(("query", "order_by", "limits"), thinned(CASES.values(), 6), ids=CASES)
 def test_the_same_page_as_in_process(
     query: ac.Query, order_by: Any, limits: dict[str, int], to_frame: ToFrame, tmp_path: Path
 ) -> None:
@@ -78,6 +78,7 @@ def test_the_same_page_as_in_process(
     assert data(found) == data(expected)
 
 
+@pytest.mark.slow
 def test_a_frame_for_each_type(to_frame: ToFrame, tmp_path: Path) -> None:
     table = stream(40)
     frames = {

@@ -16,7 +16,7 @@ import acelera as ac
 from cases import Case, load_cases
 from spark.test_conformance import judge, shuffled, with_order
 from spark.test_streaming import Files
-from tiers import slow
+from tiers import thinned
 
 EVERY = 1 if "ACELERA_SPARK_EXAMPLES" in os.environ else 60
 
@@ -62,11 +62,9 @@ def without_zone(kind: pa.DataType) -> pa.DataType:
 
 
 def chosen() -> list[Any]:
-    """Some of the cases, of which the first of two files is always run."""
+    """Some of the cases, of which the first is always run."""
     some = [case for case in CASES if ordered_by_time(case)][::EVERY]
-    first = {case.file: case for case in reversed(some)}
-    always = [first[file] for file in ("acel", "socel")]
-    return [case if case in always else slow(case) for case in some]
+    return thinned(some, len(some))
 
 
 @pytest.mark.parametrize("case", chosen(), ids=str)
