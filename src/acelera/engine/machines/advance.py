@@ -5,12 +5,15 @@ the algebra (`nodes.algebras`). An event leads from each slot, and from where ma
 meet, their values are united. What is different by tables and by registers is the *step*: which entries an event leads
 to from a slot. A step is a NamedTuple that has `entries`, and says what the functions below ask of it.
 
-The loop can stop and go on: it returns why it stopped, and its counters tell where.
+The loop can stop and go on: it returns why it stopped, and its counters tell where. Where it reads and writes most,
+indices are unsigned: numba then does not look whether they count from the end.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
+
+import numpy as np
 
 from acelera.engine.jit import Array, dispatched, inlined, kernel
 from acelera.engine.nodes.algebras import begin, has_room, newest_start, union
@@ -147,7 +150,7 @@ def look_around(events: EventArrays, i: int, step: Array, slots: SlotArrays) -> 
     needed, _ = look(step, 0, letter)
     changes = stirs(step, i) or needed > 0
     for s in range(first, first + held if needed >= 0 else first):
-        more, changed = look(step, slots.state[s], letter)
+        more, changed = look(step, slots.state[np.uint64(s)], letter)
         if more < 0:
             return more, False
         needed, changes = needed + more, changes or changed
@@ -175,7 +178,8 @@ def move(
     for s in range(-1, slots.count[key]):
         number, value = 0, NO_ROOM
         if s >= 0:
-            number, value = slots.state[first + s], slots.value[first + s]
+            slot = np.uint64(first + s)
+            number, value = slots.state[slot], slots.value[slot]
             if newest_start(algebra, value) < floor:
                 continue
         at, size, reason = follow(step, number, letter, i)
@@ -186,11 +190,12 @@ def move(
             value = begin(algebra, row, events.ticks[i])
         for e in range(at, at + size):
             following = marked(step, algebra, value, e, row)
-            if step.entries.emits[e]:
+            entry = np.uint64(e)
+            if step.entries.emits[entry]:
                 add_hit(hits, following, row, floor)
-            target = step.entries.target[e]
-            if target == NOTHING:
+            if step.entries.target[entry] == NOTHING:
                 continue
+            target = np.uint64(step.entries.target[entry])
             if reached.stamp[target] != stamp:
                 reached.stamp[target], reached.targets[found] = stamp, target
                 found += 1
@@ -204,7 +209,7 @@ def move(
         give_block(slots, key, found)
         first = slots.begin[key]
     for s in range(found):
-        slots.state[first + s] = reached.targets[s]
-        slots.value[first + s] = reached.value[reached.targets[s]]
+        slot, target = np.uint64(first + s), reached.targets[s]
+        slots.state[slot], slots.value[slot] = target, reached.value[np.uint64(target)]
     slots.count[key] = found
     return DONE

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+
 from acelera.engine.jit import Array, implements, inlined
 from acelera.engine.machines.advance import (
     DONE,
@@ -103,12 +105,14 @@ def _stirs(step: RegisterStep, event: int) -> bool:
 def _look(step: RegisterStep, number: int, letter: int) -> tuple[int, bool]:
     tables, edges = step.tables, step.edges
     amount, changes = 0, False
-    for m in range(tables.set_at[number], tables.set_at[number + 1]):
-        state = tables.configurations[tables.members[m], 0]
-        if edges.first[state, letter] < 0:
+    place, column = np.uint64(number), np.uint64(letter)  # see `advance`
+    for m in range(tables.set_at[place], tables.set_at[place + np.uint64(1)]):
+        state = tables.configurations[np.uint64(tables.members[np.uint64(m)]), 0]
+        row = np.uint64(state)
+        if edges.first[row, column] < 0:
             return -1 - state, False
-        amount += edges.count[state, letter]
-        changes = changes or not edges.waits[state, letter]
+        amount += edges.count[row, column]
+        changes = changes or not edges.waits[row, column]
     return amount, changes
 
 
@@ -136,12 +140,13 @@ def _follow(step: RegisterStep, number: int, letter: int, event: int) -> tuple[i
     tables, edges, scratch = step.tables, step.edges, step.scratch
     paired = 0
     for m in range(tables.set_at[number], tables.set_at[number + 1]):
+        configuration = np.uint64(tables.members[np.uint64(m)])
         for index in range(len(scratch.old)):
-            scratch.old[index] = tables.configurations[tables.members[m], index]
-        state = scratch.old[0]
-        first = edges.first[state, letter]
-        for e in range(first, first + edges.count[state, letter]):
-            edge = edges.listed[e]
+            scratch.old[index] = tables.configurations[configuration, np.uint64(index)]
+        state, column = np.uint64(scratch.old[0]), np.uint64(letter)
+        first = edges.first[state, column]
+        for e in range(first, first + edges.count[state, column]):
+            edge = edges.listed[np.uint64(e)]
             outcome = take_edge(edges, step.program, step.inputs, step.sets, scratch, edge, event)
             if outcome == stack_machine.HOLDS:
                 stored = store(step.actions, tables, scratch, edges.action[edge])

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+
 from acelera.engine.jit import Array, implements
 from acelera.engine.machines.advance import (
     DONE,
@@ -34,11 +36,14 @@ def _stirs(step: TableStep, event: int) -> bool:
 
 @implements(look, TableStep)
 def _look(step: TableStep, number: int, letter: int) -> tuple[int, bool]:
-    at, size = step.row_at[number, letter], step.row_size[number, letter]
+    row, column = np.uint64(number), np.uint64(letter)
+    at, size = step.row_at[row, column], step.row_size[row, column]
     if at < 0:
         return -1 - number, False
-    entries = step.entries
-    stays = size == 1 and entries.mark[at] == NOTHING and entries.target[at] == number and not entries.emits[at]
+    entries, first = step.entries, np.uint64(at)
+    stays = (
+        size == 1 and entries.mark[first] == NOTHING and entries.target[first] == number and not entries.emits[first]
+    )
     return size, not stays
 
 
@@ -54,10 +59,11 @@ def _lacks(step: TableStep, entries: int) -> int:
 
 @implements(follow, TableStep)
 def _follow(step: TableStep, number: int, letter: int, event: int) -> tuple[int, int, int]:
-    return step.row_at[number, letter], step.row_size[number, letter], DONE
+    row, column = np.uint64(number), np.uint64(letter)
+    return step.row_at[row, column], step.row_size[row, column], DONE
 
 
 @implements(marked, TableStep)
 def _marked(step: TableStep, algebra: Array, value: Array, entry: int, row: int) -> Array:
-    mark = step.entries.mark[entry]
+    mark = step.entries.mark[np.uint64(entry)]
     return value if mark == NOTHING else extend(algebra, value, mark, row)
