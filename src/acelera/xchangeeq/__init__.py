@@ -1,0 +1,1 @@
+"""XChangeEQ: rules over events that last, with timers, absence and collection."""
