@@ -157,15 +157,7 @@ def _refused(place: _Place, span: Span) -> Problem | None:
         return Problem("regular expressions are not taken over from Xcerpt", span, "compare values in where { … }")
     if place.found == ":" and place.follows(r"\bvar\s+\w+"):
         return Problem("a variable cannot stand for a namespace", span, "a label with a colon is written out: ns:temp")
-    timer = re.match(r":([\w-]+)", place.after) if place.found == "timer" else None
-    if timer and timer.group(1) in (*ast.RELATIVE, "periodic"):
-        return _timer_without_name(timer.group(1), span)
     return None
-
-
-def _timer_without_name(kind: str, span: Span) -> Problem:
-    inner = "1 min" if kind == "periodic" else "event e, 1 min"
-    return Problem(f"timer:{kind} needs a name", span, f"write event i: timer:{kind} [ {inner} ]")
 
 
 def _hint(place: _Place) -> str | None:
@@ -205,6 +197,8 @@ def _hint_of_timers(place: _Place) -> str | None:
     if place.follows(r"timer:[\w-]+\s*\[") and place.expected == {"EVENT"}:
         return "a timer names its event: timer:from-end [ event e, 12 sec ]"
     unknown = place.follows(r"(timer:[\w-]+)\s*\[")
+    if unknown and unknown.group(1).removeprefix("timer:") in (*ast.RELATIVE, "periodic"):
+        return f"a timer needs a name: event i: {unknown.group(1)} [ … ]"
     if unknown:
         kinds = [f"timer:{each}" for each in (*ast.RELATIVE, "periodic")]
         near = did_you_mean(unknown.group(1), [*kinds, *ast.ABSOLUTE])
@@ -221,20 +215,20 @@ def _hint_of_words(place: _Place) -> str | None:
     found = place.found
     if found.lower() in RESERVED and found.upper() in place.expected:
         return f"all words but DETECT, ON and END are in lower case: {found.lower()}"
-    if found.upper() in _FOREIGN and found.lower() not in RESERVED or found in ("AND", "OR", "NOT"):
+    if (found.upper() in _FOREIGN and found.lower() not in RESERVED) or found in ("AND", "OR", "NOT"):
         return _FOREIGN[found.upper()]
     if found in ("and", "or") and "COMMA" in place.expected:
         return _FOREIGN[found.upper()]
     if found == "not" and "LABEL" in place.expected and "EVENT" in place.expected:
         return _FOREIGN["NOT"]
+    if found in RESERVED and "LABEL" in place.expected and re.match(r"[{\[]", place.after):
+        return f"`{found}` is a word of the language; as a label it is written in backticks"
     if found in ("event", "while") and "LABEL" in place.expected:
         return "events are named in the body of a rule only, not within terms"
     if found in ("without", "optional") and "LABEL" in place.expected:
         return f"`{found}` stands before a child, within the braces of a term"
     if found == "all" and "FUNCTION" in place.expected:
         return "`all` stands before a child of a head, or within an aggregate: sum(all var A)"
-    if found in RESERVED and "LABEL" in place.expected:
-        return f"`{found}` is a word of the language; as a label it is written in backticks"
     if found in RESERVED and place.expected == {"NAME"}:
         return f"`{found}` is a word of the language; choose another name"
     words = [name.lower() for name in place.expected if name not in _SYMBOLS and name.isupper()]
@@ -262,17 +256,21 @@ def _hint_of_braces(place: _Place) -> str | None:
         return "`{` is closed with `}`, `[` with `]`"
     if place.found == "}" and place.follows(","):
         return "remove the comma before it"
+    if place.expected == {"COLON"} or (place.found == ":" and place.expected == {"NAME"}):
+        return "an event has a name and a colon: event e: temp {{ … }}"
     if {"LBRACE", "LSQB"} <= place.expected and "LABEL" not in place.expected:
-        if place.follows(r"\b(?:event|while)\s+\w+"):
-            return "after the name comes a colon: event e: temp {{ … }}"
         return "a label has children in braces, be there none: temp {{ }}"
-    if place.found in ("var", '"', "'") or place.found.isalnum() and "COMMA" in place.expected:
+    if place.found in ("var", '"', "'") or (place.found.isalnum() and "COMMA" in place.expected):
         return "children and conditions are separated by commas" if "COMMA" in place.expected else None
     return None
 
 
 def _hint_in_conditions(place: _Place) -> str | None:
     """Slips in where { … }."""
+    if place.follows(r"\bwhere"):
+        return "conditions stand in braces: where { …, … }"
+    if place.found == "," and "RELATION" in place.expected:
+        return "several events stand in braces: {i, j} within 1 min"
     if place.expected >= {"RELATION"}:
         if re.match(r"[<>=!]", place.found) or place.found in "+-*/":
             return "a variable is written with var: var T > 40"
@@ -338,7 +336,7 @@ _SAID: tuple[tuple[set[str], str, set[str]], ...] = (
     ({"EVENT", "LABEL"}, "an event, `and` or `or`", _TERM | {"WHILE", "AND", "OR"}),
     ({"RELATIVE"}, "a term or a timer", _TERM | {"PERIODIC"}),
     ({"WITHOUT", "LABEL"}, "a child", _TERM | {"OPTIONAL"}),
-    ({"FUNCTION", "LABEL"}, "a child or an expression", _VALUES | {"QUOTED", "LPAR", "ALL"}),
+    ({"FUNCTION", "LABEL"}, "a child, an expression", _VALUES | {"QUOTED", "LPAR", "ALL"}),
     ({"STAR", "LABEL"}, "a term", _TERM),
     ({"LABEL"}, "a label", {"QUOTED"}),
     ({"FUNCTION", "NAME"}, "a condition", _VALUES | {"LPAR", "NOT", "AND", "OR", "LBRACE"}),
