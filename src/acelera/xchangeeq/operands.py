@@ -18,7 +18,8 @@ def type_of(expression: ast.Expression, variables: Mapping[str, Held], notes: No
     def combine(node: ast.Node, made: Sequence[Held]) -> Held:
         return _combined(node, made, variables, notes)
 
-    return ast.fold(expression, combine, nodes_below)
+    root: ast.Node = expression
+    return ast.fold(root, combine, nodes_below)
 
 
 def check_condition(condition: ast.Condition, variables: Mapping[str, Held], notes: Notes) -> None:

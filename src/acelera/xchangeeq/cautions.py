@@ -1,0 +1,192 @@
+"""Warnings: programs that mean something, but most likely not what was meant."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from fractions import Fraction
+from itertools import combinations
+
+from acelera.errors import did_you_mean
+from acelera.xchangeeq import ast
+from acelera.xchangeeq.heads import variables_in
+from acelera.xchangeeq.mistakes import RESERVED
+from acelera.xchangeeq.normal import NormalRule
+from acelera.xchangeeq.problems import Notes
+from acelera.xchangeeq.query_terms import bound
+from acelera.xchangeeq.scopes import positive
+from acelera.xchangeeq.strata import root_label
+
+
+def warn(rule: NormalRule, labels: Collection[str], notes: Notes) -> None:
+    """Note all warnings of a rule that has no mistakes; `labels` are those of rows and of heads."""
+    _unknown_labels(rule, labels, notes)
+    _windows_with_their_anchor(rule, notes)
+    _same_events(rule, notes)
+    _unbounded_state(rule, notes)
+
+
+def _unknown_labels(rule: NormalRule, labels: Collection[str], notes: Notes) -> None:
+    for _, query in rule.queries:
+        label = root_label(query)
+        if label is None or label in labels:
+            continue
+        near = did_you_mean(label, labels)
+        hint = f"the word {label.lower()} is written in lower case" if label.lower() in RESERVED else None
+        notes.warn(f"no row and no head has the label {label}{near}", query.span, hint)
+
+
+# --- choice B: windows are closed ---------------------------------------------------------------------------------
+
+
+def _windows_with_their_anchor(rule: NormalRule, notes: Notes) -> None:
+    """A point event lies in a window that begins or ends with it, so `not` finds the event itself."""
+    events = {event.identifier: event for event in rule.events}
+    for each in rule.nots:
+        anchor, begin, end = reach(each.window, rule)
+        event = events.get(anchor)
+        if event is None or not begin <= 0 <= end or not may_be_one(each.query, event.query):
+            continue
+        label = root_label(event.query) or "it"
+        if each.window == anchor:
+            notes.warn(
+                f"{anchor} lies in its own time, so `not {label}` never holds",
+                each.span,
+                f"open a window after it: event w: timer:from-end [ event {anchor}, 1 min ]",
+            )
+            continue
+        notes.warn(
+            f"the window {each.window} is closed, so {anchor} lies in it if {label} is a point event, "
+            "and `not` then finds it",
+            each.span,
+            f"open the window: event o: timer:{_opened(begin, end)} [ event {each.window}, 1 ms ], while o: not …",
+        )
+
+
+def _opened(begin: Fraction, end: Fraction) -> str:
+    return "shorten" if end == 0 and begin < 0 else "shorten-begin"
+
+
+def reach(window: str, rule: NormalRule) -> tuple[str, Fraction, Fraction]:
+    """The event that a window hangs on, and how far from it, were it a point, the window begins and ends."""
+    timers = {timer.identifier: timer for timer in rule.relative}
+    chain: list[ast.RelativeTimer] = []
+    while window in timers and timers[window] not in chain:
+        chain.append(timers[window])
+        window = timers[window].anchor
+    begin, end = Fraction(0), Fraction(0)
+    for timer in reversed(chain):
+        begin, end = _interval(timer.kind, begin, end, timer.duration.microseconds)
+    return window, begin, end
+
+
+def _interval(kind: str, b: Fraction, e: Fraction, d: Fraction) -> tuple[Fraction, Fraction]:
+    """S(b, e, d) of the contract."""
+    return {
+        "from-end": (e, e + d),
+        "from-end-backward": (e - d, e),
+        "from-start": (b, b + d),
+        "from-start-backward": (b - d, b),
+        "extend": (b, e + d),
+        "shorten": (b, e - d),
+        "extend-begin": (b - d, e),
+        "shorten-begin": (b + d, e),
+        "shift-forward": (b + d, e + d),
+        "shift-backward": (b - d, e - d),
+    }[kind]
+
+
+# --- two literals, one event --------------------------------------------------------------------------------------
+
+
+def may_be_one(left: ast.Query, right: ast.Query) -> bool:
+    """Whether one event can match both queries, as far as labels and constants tell."""
+    one, other = bound(left), bound(right)
+    if not isinstance(one, ast.Labelled) or not isinstance(other, ast.Labelled):
+        return True
+    if None not in (one.label, other.label) and one.label != other.label:
+        return False
+    constants = dict(_constants(other))
+    return all(constants.get(label, value) == value for label, value in _constants(one))
+
+
+def _constants(query: ast.Labelled) -> Iterator[tuple[str, object]]:
+    for child in query.children:
+        if isinstance(child, ast.Labelled) and child.label is not None and len(child.children) == 1:
+            inner = child.children[0]
+            if isinstance(inner, ast.IsValue):
+                yield child.label, inner.value
+
+
+def _same_events(rule: NormalRule, notes: Notes) -> None:
+    """Nothing but `within` between two events of one kind: each is near itself."""
+    for left, right in combinations(rule.events, 2):
+        names = {left.identifier or "", right.identifier or ""}
+        near = [each for each in rule.conditions if isinstance(each, ast.Within) and names <= set(each.identifiers)]
+        if not near or not may_be_one(left.query, right.query) or _told_apart(left, right, rule):
+            continue
+        first, second = left.identifier, right.identifier
+        hint = f"say that they differ: {first} before {second}, or compare two of their values"
+        notes.warn(f"{first} and {second} can be one and the same event", near[0].span, hint)
+
+
+def _told_apart(left: ast.Event, right: ast.Event, rule: NormalRule) -> bool:
+    names = {left.identifier, right.identifier}
+    own, others = positive(left.query) - positive(right.query), positive(right.query) - positive(left.query)
+    for condition in rule.conditions:
+        for each in ast.walk(condition):
+            match each:
+                case ast.Temporal(one, relation, other) if {one, other} == names and relation != "equals":
+                    return True
+                case ast.ApartBy(identifiers, duration) if names <= set(identifiers) and duration.microseconds:
+                    return True
+                case ast.Comparison():
+                    used = {variable.name for variable in variables_in(each)}
+                    if used & own and used & others:
+                        return True
+    return False
+
+
+# --- unbounded state ----------------------------------------------------------------------------------------------
+
+
+def _unbounded_state(rule: NormalRule, notes: Notes) -> None:
+    """Events between which time may pass without end are kept for ever. No event is taken to last without end."""
+    group = {name: name for name in rule.identifiers}
+
+    def tie(names: Collection[str]) -> None:
+        joined = {group[name] for name in names if name in group}
+        for name, each in group.items():
+            if each in joined:
+                group[name] = min(joined)
+
+    for timer in rule.relative:
+        tie([timer.identifier, timer.anchor])
+    for condition in _certain(rule.conditions):
+        match condition:
+            case ast.Within(identifiers, _):
+                tie(identifiers)
+            case ast.Temporal(left, relation, right) if relation not in ("before", "after"):
+                tie([left, right])
+    labels = {event.identifier: root_label(event.query) or "every event" for event in rule.events}
+    apart: dict[str, str] = {}
+    for name in rule.identifiers:
+        apart.setdefault(group[name], name)
+    if len(apart) < 2:
+        return
+    kept = next((name for name in rule.identifiers if name in labels), None)
+    if kept is None:
+        return
+    other = next(name for each, name in apart.items() if each != group[kept])
+    message = f"{labels[kept]} is kept for ever: nothing bounds how long after {kept} the event {other} may end"
+    notes.warn(message, rule.rule.body.span, f"add {{{kept}, {other}}} within …")
+
+
+def _certain(conditions: Collection[ast.Condition]) -> Iterator[ast.Condition]:
+    """The conditions that hold in any case: not those under `or` and `not`."""
+    todo = list(conditions)
+    while todo:
+        each = todo.pop()
+        if isinstance(each, ast.Both):
+            todo.extend(each.conditions)
+        else:
+            yield each
