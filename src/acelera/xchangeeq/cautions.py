@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from fractions import Fraction
 from itertools import combinations
 
@@ -13,15 +13,16 @@ from acelera.xchangeeq.mistakes import RESERVED
 from acelera.xchangeeq.normal import NormalRule
 from acelera.xchangeeq.problems import Notes
 from acelera.xchangeeq.query_terms import bound
+from acelera.xchangeeq.schemas import Shape
 from acelera.xchangeeq.scopes import positive
 from acelera.xchangeeq.strata import root_label
 
 
-def warn(rule: NormalRule, labels: Collection[str], notes: Notes) -> None:
+def warn(rule: NormalRule, labels: Mapping[str, Shape], notes: Notes) -> None:
     """Note all warnings of a rule that has no mistakes; `labels` are those of rows and of heads."""
     _unknown_labels(rule, labels, notes)
-    _windows_with_their_anchor(rule, notes)
-    _same_events(rule, notes)
+    _windows_with_their_anchor(rule, labels, notes)
+    _same_events(rule, labels, notes)
     _unbounded_state(rule, notes)
 
 
@@ -38,13 +39,13 @@ def _unknown_labels(rule: NormalRule, labels: Collection[str], notes: Notes) -> 
 # --- choice B: windows are closed ---------------------------------------------------------------------------------
 
 
-def _windows_with_their_anchor(rule: NormalRule, notes: Notes) -> None:
+def _windows_with_their_anchor(rule: NormalRule, labels: Mapping[str, Shape], notes: Notes) -> None:
     """A point event lies in a window that begins or ends with it, so `not` finds the event itself."""
     events = {event.identifier: event for event in rule.events}
     for each in rule.nots:
         anchor, begin, end = reach(each.window, rule)
         event = events.get(anchor)
-        if event is None or not begin <= 0 <= end or not may_be_one(each.query, event.query):
+        if event is None or not begin <= 0 <= end or not may_be_one(each.query, event.query, labels):
             continue
         label = root_label(event.query) or "it"
         if each.window == anchor:
@@ -98,15 +99,17 @@ def _interval(kind: str, b: Fraction, e: Fraction, d: Fraction) -> tuple[Fractio
 # --- two literals, one event --------------------------------------------------------------------------------------
 
 
-def may_be_one(left: ast.Query, right: ast.Query) -> bool:
+def may_be_one(left: ast.Query, right: ast.Query, labels: Mapping[str, Shape]) -> bool:
     """Whether one event can match both queries, as far as labels and constants tell."""
     one, other = bound(left), bound(right)
     if not isinstance(one, ast.Labelled) or not isinstance(other, ast.Labelled):
         return True
     if None not in (one.label, other.label) and one.label != other.label:
         return False
+    shape = labels.get(one.label or other.label or "", Shape())
+    single = {child.label for child in shape.children if not child.repeated}
     constants = dict(_constants(other))
-    return all(constants.get(label, value) == value for label, value in _constants(one))
+    return all(constants.get(label, value) == value for label, value in _constants(one) if label in single)
 
 
 def _constants(query: ast.Labelled) -> Iterator[tuple[str, object]]:
@@ -117,12 +120,12 @@ def _constants(query: ast.Labelled) -> Iterator[tuple[str, object]]:
                 yield child.label, inner.value
 
 
-def _same_events(rule: NormalRule, notes: Notes) -> None:
+def _same_events(rule: NormalRule, labels: Mapping[str, Shape], notes: Notes) -> None:
     """Nothing but `within` between two events of one kind: each is near itself."""
     for left, right in combinations(rule.events, 2):
         names = {left.identifier or "", right.identifier or ""}
         near = [each for each in rule.conditions if isinstance(each, ast.Within) and names <= set(each.identifiers)]
-        if not near or not may_be_one(left.query, right.query) or _told_apart(left, right, rule):
+        if not near or not may_be_one(left.query, right.query, labels) or _told_apart(left, right, rule):
             continue
         first, second = left.identifier, right.identifier
         hint = f"say that they differ: {first} before {second}, or compare two of their values"

@@ -72,7 +72,7 @@ def check(program: ast.Program, schemas: Mapping[str, pa.Schema], text: str = ""
     labels = _together(base, outputs, rules, notes)
     variables = tuple(_variables(each, labels, notes) for each in rules)
     for each in rules:
-        warn(each, labels.keys(), notes)
+        warn(each, labels, notes)
     if notes.problems or strata is None:
         raise ProgramCheckError(sorted(notes.problems, key=_place), text)
     warnings = tuple(sorted(notes.warnings, key=_place))

@@ -9,7 +9,7 @@ from acelera.xchangeeq import ast
 from acelera.xchangeeq.printer import nodes_below, print_node
 from acelera.xchangeeq.problems import Notes
 from acelera.xchangeeq.query_terms import type_of_value
-from acelera.xchangeeq.schemas import Child, Held, comparable, said
+from acelera.xchangeeq.schemas import Child, Held, Shape, comparable, said
 
 
 def type_of(expression: ast.Expression, variables: Mapping[str, Held], notes: Notes) -> Held:
@@ -34,7 +34,8 @@ def check_condition(condition: ast.Condition, variables: Mapping[str, Held], not
         if isinstance(left, Child) or isinstance(right, Child):
             whole = left if isinstance(left, Child) else right
             assert isinstance(whole, Child)
-            hint = f"bind its value: {whole.label} {{{{ var X }}}}"
+            inner = "l {{ var X }}" if isinstance(whole.content, Shape) else "var X"
+            hint = f"bind a value: {whole.label} {{{{ {inner} }}}}"
             notes.wrong(f"{print_node(each)} compares a whole term", each.span, hint)
         elif not comparable(left, right):
             notes.wrong(f"{said(left)} and {said(right)} are compared", each.span, _quotes(left, right))

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from acelera.errors import Span, did_you_mean, listing
-from acelera.language.types import BOOL, FLOAT, INT, STRING, UNKNOWN, Type
+from acelera.language.types import BOOL, FLOAT, INT, STRING, UNKNOWN, Type, unify
 from acelera.xchangeeq import ast
 from acelera.xchangeeq.problems import Notes
 from acelera.xchangeeq.schemas import (
@@ -22,6 +22,8 @@ from acelera.xchangeeq.schemas import (
 )
 
 Bindings = dict[str, Held]
+
+_BOTH = "stands for both"
 
 
 def resolve(query: ast.Query, shapes: Mapping[str, Shape], notes: Notes) -> Bindings:
@@ -55,8 +57,8 @@ def hold_both(name: str, left: Held, right: Held, span: Span | None, notes: Note
     """What a variable holds that stands in two places."""
     if isinstance(left, Type) and isinstance(right, Type):
         if not comparable(left, right):
-            notes.wrong(f"{said(left)} and {said(right)} are compared", span, f"var {name} stands for both")
-        return right if left.vague else left
+            notes.wrong(f"{said(left)} and {said(right)} are compared", span, f"var {name} {_BOTH}")
+        return unify(left, right) or left
     if is_unknown(left) or is_unknown(right):
         return right if is_unknown(left) else left
     if isinstance(left, Child) and isinstance(right, Child):
@@ -129,17 +131,19 @@ def _one(held: Held) -> Held:
 def _any_of(query: ast.Query, candidates: Sequence[Held], where: str, notes: Notes) -> Bindings:
     """The alternatives of `*` and `desc`: those that can match at all."""
     found: Bindings = {}
-    matching = 0
+    matching, mixed = 0, Notes()
     for each in candidates:
         own = Notes()
         bindings = _term(query, each, own)
         if not own.problems:
             matching += 1
             merge(found, bindings, query, notes)
-    if not matching:
+        mixed.problems += [problem for problem in own.problems if (problem.hint or "").endswith(_BOTH)]
+    if not matching and mixed.problems:
+        notes.add(Notes(mixed.problems[:1]))
+    elif not matching:
         _nothing_matches(query, candidates, where, notes)
-        return _anything(query)
-    return found
+    return found if matching else _anything(query)
 
 
 def _nothing_matches(query: ast.Query, candidates: Sequence[Held], where: str, notes: Notes) -> None:
