@@ -13,6 +13,7 @@ SOURCES = Path(__file__).parents[1] / "src"
 LAYERS = """
     version errors cells files drawing
     language
+    xchangeeq
     semantics
     automata
     tables

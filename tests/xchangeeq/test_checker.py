@@ -16,7 +16,7 @@ from acelera.xchangeeq.printer import print_program
 from acelera.xchangeeq.problems import ProgramCheckError
 from acelera.xchangeeq.schemas import Child, Held
 from xchangeeq import programs as written
-from xchangeeq.strategies import SCHEMAS, programs
+from xchangeeq.strategies import SCHEMAS, TREES, programs
 
 HERE = Path(__file__).parent
 CASES = {
@@ -75,6 +75,12 @@ def test_a_mistake_is_shown_with_its_line() -> None:
         "             ^^^^^^^^^^^^^^^^^\n"
         "  hint: temp has price, sensor, area"
     )
+
+
+def test_what_is_nested_too_deep_is_refused() -> None:
+    text = f"DETECT {'d{' * 3000}{'}' * 3000} ON {'a{{' * 3000}{'}}' * 3000} END"
+    with pytest.raises(ProgramCheckError, match=r"nested 3,00. deep, more than 100"):
+        checked(text)
 
 
 # --- what is found out --------------------------------------------------------------------------------------------
@@ -136,7 +142,7 @@ def test_types_go_through_chains_in_any_order_and_through_recursion() -> None:
     DETECT g { v { var V } } ON e {{ v {{ var V }} }} END
     """
     made = outputs(text)
-    assert made == {**dict.fromkeys("feg", {"v": pa.int64()}), "d": {"all_v": pa.list_(pa.int64())}}
+    assert made == {**{label: {"v": pa.int64()} for label in "feg"}, "d": {"all_v": pa.list_(pa.int64())}}
 
 
 def test_rows_and_heads_of_one_label_are_queried_together() -> None:
@@ -194,7 +200,7 @@ def test_program_p() -> None:
         "avg_temp": pa.schema({"sensor": pa.string(), "value": pa.float64()}),
     }
     assert [problem.message for problem in found.warnings] == [
-        "the window i is closed, so n lies in it if temp is a point event, and `not` then finds it"
+        "n lies in the closed window i if temp is a point event, and `not` then finds it"
     ]
 
 
@@ -213,6 +219,16 @@ def test_the_programs_of_the_contract_are_accepted(name: str) -> None:
     assert [
         problem.message[: len(warnings[0])] if warnings else problem.message for problem in found.warnings
     ] == warnings
+
+
+@pytest.mark.property
+@given(TREES)
+def test_any_tree_is_accepted_or_refused(program: ast.Program) -> None:
+    text = print_program(program)
+    try:
+        check(parse_program(text), SCHEMAS, text)
+    except ProgramCheckError as error:
+        assert all(problem.span is not None for problem in error.problems)
 
 
 @pytest.mark.property

@@ -1,6 +1,10 @@
 """What the text of a program becomes, and what is said when it is none."""
 
+import re
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from acelera.xchangeeq import ast
 from acelera.xchangeeq.parser import parse_program
@@ -195,9 +199,6 @@ def test_nesting_has_no_limit() -> None:
     assert len(parse_program(f"DETECT d {{ }} ON {'a{{' * deep}{'}}' * deep} END").rules) == 1
     assert len(parse_program(f"DETECT {'d{' * deep}{'}' * deep} ON a {{{{ }}}} END").rules) == 1
 
-
-IN_BODY = "DETECT d { v { var V } } ON and { event i: a {{ v {{ var V }} }}, "
-SIMPLE = "DETECT d { v { var V } } ON a {{ v {{ var V }} }} "
 
 MISTAKES = [
     ("", 1, "the program is empty", "a rule looks like DETECT fire { area { var A } } ON smoke {{ … }} END"),
@@ -550,3 +551,23 @@ def test_a_mistake_is_shown_with_its_line() -> None:
         "  ^^^^^^\n"
         "  hint: every rule ends with END"
     )
+
+
+TOKENS = """
+    DETECT ON END and or not event while collect where var desc without optional all true false group order by asc within
+    apart-by timer:from-end timer:periodic timer:date before during { } {{ }} [ ] [[ ]] ( ) : , -> + - * / = < >= != 1 2.5
+    12sec min "s" 's' `q` a b-c ns:d i X count( abs( sum( -- # except position some as ^ @ ; " ' é ` \n
+""".split(" ")
+PROGRAM = re.findall(r"[\w:-]+|\s+|.", P)
+
+
+@pytest.mark.property
+@given(st.lists(st.sampled_from(TOKENS), max_size=12), st.integers(0, len(PROGRAM)), st.integers(0, 3))
+def test_any_text_parses_or_is_refused_with_a_place(tokens: list[str], place: int, taken: int) -> None:
+    text = "".join(PROGRAM[:place]) + " ".join(tokens) + "".join(PROGRAM[place + taken :])
+    try:
+        parse_program(text)
+    except ProgramSyntaxError as error:
+        problem = error.problems[0]
+        assert problem.span is not None and 0 <= problem.span.start <= len(text)
+        assert not re.search(r"\b[A-Z_]{2,}\b", re.sub(r"`[^`]*`|DETECT|ON|END", "", problem.message))

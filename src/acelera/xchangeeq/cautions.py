@@ -40,41 +40,50 @@ def _unknown_labels(rule: NormalRule, labels: Collection[str], notes: Notes) -> 
 
 
 def _windows_with_their_anchor(rule: NormalRule, labels: Mapping[str, Shape], notes: Notes) -> None:
-    """A point event lies in a window that begins or ends with it, so `not` finds the event itself."""
+    """Windows are closed: a point event lies in one that begins or ends with it, so `not` finds the event itself."""
     events = {event.identifier: event for event in rule.events}
     for each in rule.nots:
         anchor, begin, end = reach(each.window, rule)
         event = events.get(anchor)
         if event is None or not begin <= 0 <= end or not may_be_one(each.query, event.query, labels):
             continue
-        label = root_label(event.query) or "it"
-        if each.window == anchor:
-            notes.warn(
-                f"{anchor} lies in its own time, so `not {label}` never holds",
-                each.span,
-                f"open a window after it: event w: timer:from-end [ event {anchor}, 1 min ]",
-            )
-            continue
+        label = root_label(event.query) or "any event"
+        _, first, last = reach(each.window, rule, _LONG)
+        always = first <= 0 and last >= _LONG
         notes.warn(
-            f"the window {each.window} is closed, so {anchor} lies in it if {label} is a point event, "
+            f"{anchor} lies in {_called(each.window, anchor)}{'' if always else f' if {label} is a point event'}, "
             "and `not` then finds it",
             each.span,
-            f"open the window: event o: timer:{_opened(begin, end)} [ event {each.window}, 1 ms ], while o: not …",
+            _way_out(each.window, anchor, begin, end),
         )
 
 
-def _opened(begin: Fraction, end: Fraction) -> str:
-    return "shorten" if end == 0 and begin < 0 else "shorten-begin"
+_LONG = Fraction(10**18)
+"""A duration, in microseconds, beside which all others are short."""
 
 
-def reach(window: str, rule: NormalRule) -> tuple[str, Fraction, Fraction]:
-    """The event that a window hangs on, and how far from it, were it a point, the window begins and ends."""
+def _called(window: str, anchor: str) -> str:
+    return "its own time" if window == anchor else f"the closed window {window}"
+
+
+def _way_out(window: str, anchor: str, begin: Fraction, end: Fraction) -> str:
+    """A window without its anchor."""
+    if window == anchor:
+        return f"make a window after it: event w: timer:shift-forward [ event {anchor}, 1 min ]"
+    if begin < 0 < end:
+        return f"make two windows, one that ends before {anchor}, one that begins after it"
+    kind = "shorten" if begin < 0 else "shorten-begin"
+    return f"open the window: event o: timer:{kind} [ event {window}, 1 ms ], while o: not …"
+
+
+def reach(window: str, rule: NormalRule, length: Fraction = Fraction(0)) -> tuple[str, Fraction, Fraction]:
+    """The event that a window hangs on, and where the window begins and ends if that event is [0, length]."""
     timers = {timer.identifier: timer for timer in rule.relative}
     chain: list[ast.RelativeTimer] = []
     while window in timers and timers[window] not in chain:
         chain.append(timers[window])
         window = timers[window].anchor
-    begin, end = Fraction(0), Fraction(0)
+    begin, end = Fraction(0), length
     for timer in reversed(chain):
         begin, end = _interval(timer.kind, begin, end, timer.duration.microseconds)
     return window, begin, end

@@ -15,7 +15,7 @@ from acelera.xchangeeq.cautions import warn
 from acelera.xchangeeq.heads import computed, head_shape
 from acelera.xchangeeq.normal import NormalRule, normalize
 from acelera.xchangeeq.operands import check_condition
-from acelera.xchangeeq.printer import print_node
+from acelera.xchangeeq.printer import nodes_below, print_node
 from acelera.xchangeeq.problems import Notes, ProgramCheckError
 from acelera.xchangeeq.query_terms import Bindings, merge, resolve
 from acelera.xchangeeq.schemas import Conflict, Content, Held, Shape, arrow_schema, joined, said, shapes_of
@@ -23,6 +23,7 @@ from acelera.xchangeeq.scopes import check_identifiers, check_variables
 from acelera.xchangeeq.strata import RuleGraph, Strata, graph_of, stratify
 
 MOST_ALTERNATIVES = 1_000
+DEEPEST = 100
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,7 @@ def _place(problem: Problem) -> Span:
 
 
 def _check_size(rule: ast.Rule, notes: Notes) -> None:
-    """Alternatives multiply each other."""
+    """Alternatives multiply each other, and what is nested too deep no table can hold."""
 
     def combine(node: ast.Body, made: Sequence[int]) -> int:
         return sum(made) if isinstance(node, ast.OneOf) else math.prod(made)
@@ -94,6 +95,10 @@ def _check_size(rule: ast.Rule, notes: Notes) -> None:
         hint = "make rules of the alternatives, and use what they make"
         message = f"this rule has {size:,} alternatives, more than {MOST_ALTERNATIVES:,}"
         notes.wrong(message, rule.body.span, hint)
+    root: ast.Node = rule
+    depth = ast.fold(root, lambda _, inner: 1 + max(inner, default=0), nodes_below)
+    if depth > DEEPEST:
+        notes.wrong(f"this rule is nested {depth:,} deep, more than {DEEPEST}", rule.head.span)
 
 
 def _check_recursion(program: ast.Program, graph: RuleGraph, notes: Notes) -> None:
