@@ -301,13 +301,34 @@ def rules(draw: st.DrawFn, labels: dict[str, Fields], label: str) -> tuple[ast.R
     return ast.Rule(head, ast.Where(body, conditions) if conditions else body), fields
 
 
+def _recursive(fields: Fields, label: str) -> ast.Rule:
+    """A rule that makes more of a label from itself and an event: each column once as it was, numbers from the event."""
+    names = {child: f"R{number}" for number, child in enumerate(fields)}
+    query = ast.Labelled(label, tuple(_pairs(child, ast.Binds(name)) for child, name in names.items()))
+    event = ast.Labelled("a", (_pairs("v", ast.Binds("V")),))
+    made = tuple(
+        ast.Construct(child, (ast.Variable("V" if fields[child] is int else name),)) for child, name in names.items()
+    )
+    body = ast.AllOf((ast.Event("e1", query), ast.Event("e2", event)))
+    near = (ast.Temporal("e1", "before", "e2"), ast.Within(("e1", "e2"), ast.Duration(((3, "s"),))))
+    return ast.Rule(ast.Construct(label, made), ast.Where(body, near))
+
+
 @st.composite
-def programs(draw: st.DrawFn, most_rules: int = 3) -> ast.Program:
-    """One to three rules over SCHEMAS, each of which may use what those before it make."""
+def programs(draw: st.DrawFn, most_rules: int = 3, recursion: bool = True) -> ast.Program:
+    """One to three rules over SCHEMAS, each of which may use what those before it make; now and then a recursive one."""
     labels = dict(BASE)
     found: list[ast.Rule] = []
     for number in range(draw(st.integers(1, most_rules))):
         rule, fields = draw(rules(dict(labels), f"d{number}"))
         labels[f"d{number}"] = fields
         found.append(rule)
+    flat = [
+        label
+        for label in list(labels)[len(BASE) :]
+        if all(not isinstance(each, dict) for each in labels[label].values())
+    ]
+    if recursion and flat and len(found) < most_rules and not draw(st.integers(0, 4)):
+        label = draw(st.sampled_from(flat))
+        found.append(_recursive(labels[label], label))
     return ast.Program(tuple(found))

@@ -177,6 +177,31 @@ def test_what_variables_hold(body: str, variables: dict[str, str]) -> None:
     assert held(body) == variables
 
 
+@pytest.mark.parametrize(
+    ("body", "columns"),
+    [
+        ("a {{ s {{ var S }}, v {{ 1 }} }}", {"a": ("v", "s")}),
+        ("a {{ without v {{ 1 }}, optional s {{ }} }}", {"a": ("v", "s")}),
+        ("a {{ }}", {"a": ()}),
+        ("a { v {{ }} }", {"a": ("v", "w", "s")}),
+        ("var X -> a {{ }}", {"a": ("v", "w", "s")}),
+        ("a {{ desc v {{ }} }}", {"a": ("v", "w", "s")}),
+        ("temp {{ var A -> area {{ }} }}", {"temp": ("area",)}),
+        ("and { event i: b {{ s {{ }} }}, while i: collect b {{ v {{ }} }} }", {"b": ("v", "s")}),
+        ("nobody {{ v {{ }} }}", {"nobody": ()}),
+    ],
+)
+def test_columns_that_are_read(body: str, columns: dict[str, tuple[str, ...]]) -> None:
+    assert checked(f"DETECT d {{ }} ON {body} END").reads == columns
+
+
+def test_what_is_computed_has_64_bits() -> None:
+    text = "DETECT d { p { var X }, q { -var X }, r { sum(all var Y) }, t { sum(all var Z) } } ON e {{ x {{ var X }}, y {{ var Y }}, z {{ var Z }} }} END"
+    schemas = {"e": pa.schema({"x": pa.int32(), "y": pa.float32(), "z": pa.decimal128(10, 2)})}
+    made = check(parse_program(text), schemas, text).schemas["d"]
+    assert [each.type for each in made] == [pa.int32(), pa.int64(), pa.float64(), pa.decimal128(38, 2)]
+
+
 def test_a_term_is_put_into_a_head() -> None:
     text = "DETECT d { where { var A }, all var I } ON and { event t: temp {{ var A -> area {{ }} }}, while t: collect order {{ var I -> item {{ }} }} } END"
     area, item = CASES["temp"].field("area").type, CASES["order"].field("item").type

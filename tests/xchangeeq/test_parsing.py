@@ -190,7 +190,7 @@ def test_heads() -> None:
 
 def test_words_of_rules_have_any_case_the_others_are_in_lower_case() -> None:
     assert parse_program("detect d { } On a {{ }} eNd") == parse_program("DETECT d { } ON a {{ }} END")
-    with pytest.raises(ProgramSyntaxError):
+    with pytest.raises(ProgramSyntaxError, match="all words but DETECT, ON and END are in lower case: event"):
         parse_program("DETECT d { } ON EVENT i: a {{ }} END")
 
 

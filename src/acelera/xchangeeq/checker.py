@@ -17,7 +17,7 @@ from acelera.xchangeeq.normal import NormalRule, normalize
 from acelera.xchangeeq.operands import check_condition
 from acelera.xchangeeq.printer import nodes_below, print_node
 from acelera.xchangeeq.problems import Notes, ProgramCheckError
-from acelera.xchangeeq.query_terms import Bindings, merge, resolve
+from acelera.xchangeeq.query_terms import Bindings, columns_read, merge, resolve
 from acelera.xchangeeq.schemas import Conflict, Content, Held, Shape, arrow_schema, joined, said, shapes_of
 from acelera.xchangeeq.scopes import check_identifiers, check_variables
 from acelera.xchangeeq.strata import RuleGraph, Strata, graph_of, stratify
@@ -47,6 +47,17 @@ class Checked:
     def schemas(self) -> dict[str, pa.Schema]:
         """The columns of each output, after those of time."""
         return {label: arrow_schema(shape) for label, shape in self.outputs.items()}
+
+    @property
+    def reads(self) -> dict[str, tuple[str, ...]]:
+        """For each label that is queried, the columns that matter, in the order of its schema."""
+        found: dict[str, set[str]] = {}
+        for rule in self.rules:
+            for _, query in rule.queries:
+                for label, columns in columns_read(query, self.labels).items():
+                    found.setdefault(label, set()).update(columns)
+        shapes = {label: self.labels.get(label, Shape()) for label in found}
+        return {label: tuple(each for each in shape.labels if each in found[label]) for label, shape in shapes.items()}
 
 
 def check(program: ast.Program, schemas: Mapping[str, pa.Schema], text: str = "") -> Checked:

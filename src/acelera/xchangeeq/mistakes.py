@@ -213,6 +213,9 @@ def _hint_of_timers(place: _Place) -> str | None:
 def _hint_of_words(place: _Place) -> str | None:
     """Words of other languages, misspelt words, words of the language as names."""
     found = place.found
+    former = place.follows(r"(?<![\w-])([A-Za-z]+)")
+    if former and former.group(1).lower() in RESERVED and not former.group(1).islower():
+        return f"all words but DETECT, ON and END are in lower case: {former.group(1).lower()}"
     if found.lower() in RESERVED and found.upper() in place.expected:
         return f"all words but DETECT, ON and END are in lower case: {found.lower()}"
     if (found.upper() in _FOREIGN and found.lower() not in RESERVED) or found in ("AND", "OR", "NOT"):

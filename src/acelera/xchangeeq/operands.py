@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from acelera.language.types import FLOAT, INT, NUMBERS, ORDERED, STRING, UNKNOWN, Kind, Type, unify
+from acelera.language.types import FLOAT, INT, NUMBERS, ORDERED, STRING, UNKNOWN, Kind, Type, unify, unify_decimals
 from acelera.xchangeeq import ast
 from acelera.xchangeeq.printer import nodes_below, print_node
 from acelera.xchangeeq.problems import Notes
@@ -67,10 +67,10 @@ def _combined(node: ast.Node, made: Sequence[Held], variables: Mapping[str, Held
             numbers = _numbers(made, operator, node, notes)
             if numbers is None:
                 return UNKNOWN
-            return FLOAT if operator == "/" else unify(*numbers) or UNKNOWN
+            return FLOAT if operator == "/" else _widened(unify(*numbers) or UNKNOWN)
         case ast.Negative():
             numbers = _numbers(made, "-", node, notes)
-            return UNKNOWN if numbers is None else numbers[0]
+            return UNKNOWN if numbers is None else _widened(numbers[0])
         case ast.Call():
             return _call(node, made, notes)
         case ast.Aggregate():
@@ -93,7 +93,7 @@ def _call(node: ast.Call, made: Sequence[Held], notes: Notes) -> Type:
     name = node.function
     if name in ("abs", "floor", "ceil"):
         numbers = _numbers(made, name, node, notes)
-        return UNKNOWN if numbers is None else numbers[0] if name == "abs" else INT
+        return UNKNOWN if numbers is None else _widened(numbers[0]) if name == "abs" else INT
     values = [each for each in made if isinstance(each, Type)]
     if name in ("lower", "upper", "length"):
         if len(values) < len(made) or not (values[0].vague or values[0].kind is Kind.STRING):
@@ -121,4 +121,11 @@ def _aggregate(node: ast.Aggregate, over: Held, notes: Notes) -> Type:
     if not over.vague and over.kind not in NUMBERS:
         notes.wrong(f"`{name}` takes numbers, not {said(over)}", node.span)
         return UNKNOWN
-    return FLOAT if name == "avg" else INT if over.kind is Kind.INT else over
+    return FLOAT if name == "avg" else _widened(over)
+
+
+def _widened(number: Type) -> Type:
+    """The type of what is computed: 64 bits, or as many digits as there are."""
+    if number.kind is Kind.DECIMAL:
+        return unify_decimals(number, number)
+    return {Kind.INT: INT, Kind.FLOAT: FLOAT}.get(number.kind, number)

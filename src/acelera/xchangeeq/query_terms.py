@@ -215,3 +215,17 @@ def variables_of(queries: Iterable[ast.Query]) -> dict[str, Span | None]:
             if isinstance(each, ast.Binds):
                 found.setdefault(each.name, each.span)
     return found
+
+
+def columns_read(query: ast.Query, shapes: Mapping[str, Shape]) -> dict[str, tuple[str, ...]]:
+    """For each label that a query may match, the columns that it looks at."""
+    inner = bound(query)
+    if not isinstance(inner, ast.Labelled) or inner.label is None:
+        return {label: shape.labels for label, shape in shapes.items()}
+    shape = shapes.get(inner.label, Shape())
+    kids = [bound(each.query if isinstance(each, ast.Without | ast.Optional) else each) for each in inner.children]
+    named = {each.label for each in kids if isinstance(each, ast.Labelled)}
+    told = all(isinstance(each, ast.Labelled) and each.label is not None for each in kids)
+    if inner is not query or inner.total or not told:
+        return {inner.label: shape.labels}
+    return {inner.label: tuple(each for each in shape.labels if each in named)}
