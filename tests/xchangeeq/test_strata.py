@@ -90,3 +90,8 @@ def test_levels_list_the_rules() -> None:
 def test_recursion_is_seen() -> None:
     graph = graph_of(parse_program(COPY.format("d", "e") + COPY.format("e", "d") + COPY.format("f", "d")))
     assert [graph.is_recursive(rule) for rule in range(3)] == [True, True, False]
+
+
+def test_needed_rules_come_first() -> None:
+    text = COPY.format("f", "e") + COPY.format("e", "d") + COPY.format("d", "b") + COPY.format("e", "e")
+    assert graph_of(parse_program(text)).needed_first() == [2, 1, 3, 0]

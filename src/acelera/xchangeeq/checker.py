@@ -80,7 +80,7 @@ def check(program: ast.Program, schemas: Mapping[str, pa.Schema], text: str = ""
     graph = graph_of(program, rules)
     strata = stratify(graph, notes)
     _check_recursion(program, graph, notes)
-    outputs = _outputs(rules, base, notes)
+    outputs = _outputs(rules, graph.needed_first(), base, notes)
     labels = _together(base, outputs, rules, notes)
     variables = tuple(_variables(each, labels, notes) for each in rules)
     for each in rules:
@@ -132,14 +132,16 @@ def _variables(rule: NormalRule, labels: Mapping[str, Shape], notes: Notes) -> B
     return found
 
 
-def _outputs(rules: Sequence[NormalRule], base: Mapping[str, Shape], notes: Notes) -> dict[str, Shape]:
+def _outputs(
+    rules: Sequence[NormalRule], order: Sequence[int], base: Mapping[str, Shape], notes: Notes
+) -> dict[str, Shape]:
     """What the rules of each label make: rules are looked at until nothing new is found."""
     outputs: dict[str, Shape] = {}
     before: dict[str, pa.Schema] = {}
     grown: list[str] = []
     for _ in range(len(rules) + 2):
         own = Notes()
-        outputs = _made_by(rules, _together(base, outputs, rules, Notes()), own)
+        outputs = _made_by(rules, order, _together(base, outputs, rules, Notes()), own)
         known = {label: arrow_schema(shape) for label, shape in outputs.items()}
         grown = [label for label in known if known[label] != before.get(label)]
         if not grown:
@@ -152,17 +154,25 @@ def _outputs(rules: Sequence[NormalRule], base: Mapping[str, Shape], notes: Note
     return outputs
 
 
-def _made_by(rules: Sequence[NormalRule], labels: Mapping[str, Shape], notes: Notes) -> dict[str, Shape]:
+def _made_by(
+    rules: Sequence[NormalRule], order: Sequence[int], labels: Mapping[str, Shape], notes: Notes
+) -> dict[str, Shape]:
     """What each label is made of, as far as what its rules query is known; mistakes in terms are noted later."""
-    found: dict[str, Shape] = {}
-    for rule in rules:
-        own, label = Notes(), rule.head.label
+    known = dict(labels)
+    shapes: dict[int, Shape] = {}
+    rank = {number: place for place, number in enumerate(order)}
+    for place in sorted(range(len(rules)), key=lambda place: rank[rules[place].number]):
+        rule, own = rules[place], Notes()
         variables: Bindings = {}
         for _, query in rule.queries:
-            merge(variables, resolve(query, labels, own), query, own)
-        shape = head_shape(rule.head, variables, own)
+            merge(variables, resolve(query, known, own), query, own)
+        shapes[place] = head_shape(rule.head, variables, own)
+        before = known.get(rule.head.label, Shape())
+        known[rule.head.label] = joined(before, shapes[place], _conflict(rule.head, "", "", own))
+    found: dict[str, Shape] = {}
+    for place, rule in enumerate(rules):
         conflict = _conflict(rule.head, "in one rule", "in another", notes)
-        found[label] = joined(found[label], shape, conflict) if label in found else shape
+        found[rule.head.label] = joined(found.get(rule.head.label, Shape()), shapes[place], conflict)
     return found
 
 

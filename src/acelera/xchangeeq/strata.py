@@ -62,6 +62,21 @@ class RuleGraph:
                 todo.append(other)
         return None
 
+    def needed_first(self) -> list[int]:
+        """The rules in an order in which each comes after those that it needs, but for cycles."""
+        found: dict[int, None] = {}
+        seen: set[int] = set()
+        todo = [(number, False) for number in reversed(range(len(self.labels)))]
+        while todo:
+            number, left = todo.pop()
+            if left:
+                found[number] = None
+            elif number not in seen:
+                seen.add(number)
+                todo.append((number, True))
+                todo.extend((other, False) for other in sorted(self.needed[number] - seen, reverse=True))
+        return list(found)
+
     def is_recursive(self, rule: int) -> bool:
         """Whether a rule needs, directly or not, what it makes."""
         return any(self.way(other, rule) is not None for other in self.needed[rule])
