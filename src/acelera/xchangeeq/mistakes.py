@@ -251,6 +251,10 @@ def _hint_of_braces(place: _Place) -> str | None:
         return "what a rule makes has single braces: fire { area { var A } }"
     if place.found == "[" and place.follows(r"\[") and "ALL" in place.expected:
         return "what a rule makes has single brackets: fire [ area [ var A ] ]"
+    if place.found == "{" and place.follows(r"\b(?:and|or)\s*\{"):
+        return "`and`, `or` and `where` have single braces"
+    if re.match(r"[:=<>]", place.found) and {"LBRACE", "LSQB"} <= place.expected:
+        return "what is in a child stands in braces: v {{ var V }} in a body, v { var V } in a head"
     if place.expected == {"RBRACE"}:
         return "`{{` is closed with `}}`"
     if place.expected == {"RSQB"}:
@@ -314,7 +318,7 @@ def _readable(expected: Iterable[str]) -> str:
     said: list[str] = []
     for telling, words, covered in _SAID:
         if telling <= names:
-            said.append(words)
+            said += words.split("|")
             names -= covered | telling
     said += [f"`{_SYMBOLS[name]}`" for name in _SYMBOLS if name in names]
     capital = ("DETECT", "ON", "END")
@@ -334,12 +338,12 @@ def _readable(expected: Iterable[str]) -> str:
 _VALUES = {"VAR", "NUMBER", "STRING", "TRUE", "FALSE", "MINUS"}
 _TERM = _VALUES | {"LABEL", "QUOTED", "STAR", "DESC"}
 
-# If all of these terminals are expected, say this, and no more of those.
+# If all of these terminals are expected, say this (`|` stands between several things), and no more of those.
 _SAID: tuple[tuple[set[str], str, set[str]], ...] = (
     ({"EVENT", "LABEL"}, "an event, `and` or `or`", _TERM | {"WHILE", "AND", "OR"}),
     ({"RELATIVE"}, "a term or a timer", _TERM | {"PERIODIC"}),
     ({"WITHOUT", "LABEL"}, "a child", _TERM | {"OPTIONAL"}),
-    ({"FUNCTION", "LABEL"}, "a child, an expression", _VALUES | {"QUOTED", "LPAR", "ALL"}),
+    ({"FUNCTION", "LABEL"}, "a child|an expression", _VALUES | {"QUOTED", "LPAR", "ALL"}),
     ({"STAR", "LABEL"}, "a term", _TERM),
     ({"LABEL"}, "a label", {"QUOTED"}),
     ({"FUNCTION", "NAME"}, "a condition", _VALUES | {"LPAR", "NOT", "AND", "OR", "LBRACE"}),

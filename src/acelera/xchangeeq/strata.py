@@ -136,16 +136,11 @@ def _queries(rule: NormalRule) -> Iterator[tuple[ast.Query, str | None]]:
 
 
 def anchored_events(rule: NormalRule) -> dict[str, str]:
-    """The identifiers that relative timers hang on, directly or through timers, each with the first such timer."""
-    anchors = {timer.identifier: timer.anchor for timer in rule.relative}
-    found: dict[str, str] = {}
-    for timer in rule.relative:
-        anchor, seen = timer.anchor, {timer.identifier}
-        while anchor not in seen:
-            seen.add(anchor)
-            found.setdefault(anchor, timer.identifier)
-            anchor = anchors.get(anchor, anchor)
-    return found
+    """The identifiers that relative timers hang on, each with the first such timer.
+
+    An event that a timer hangs on through others has one of these that hangs on it directly.
+    """
+    return {timer.anchor: timer.identifier for timer in reversed(rule.relative)}
 
 
 def stratify(graph: RuleGraph, notes: Notes) -> Strata | None:
