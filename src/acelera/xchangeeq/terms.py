@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 Scalar: TypeAlias = bool | int | float | str | Decimal | date | time | timedelta | bytes
-Value: TypeAlias = "Scalar | Term"
 Time: TypeAlias = int | Fraction
 """Base events happen at integers; a timer of 12 seconds may end between two of them, if a unit is a minute."""
 
@@ -50,6 +49,10 @@ class Term:
     def __str__(self) -> str:
         inner = ", ".join(f'"{child}"' if isinstance(child, str) else str(child) for child in self.children)
         return f"{self.label} {{ {inner} }}" if inner else f"{self.label} {{ }}"
+
+
+Value: TypeAlias = Scalar | Term
+"""What a variable may stand for."""
 
 
 @dataclass(frozen=True)

@@ -139,7 +139,7 @@ def called(function: str, arguments: list[Value | None]) -> Value | None:
     if function in ("lower", "upper", "length"):
         if not isinstance(value, str):
             raise DataError(f"{function}({value!r}): that is no string")
-        return {"lower": value.lower(), "upper": value.upper(), "length": len(value)}[function]
+        return len(value) if function == "length" else value.lower() if function == "lower" else value.upper()
     number = _number(value, function)
     if function == "abs":
         return abs(number)
