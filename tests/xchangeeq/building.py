@@ -14,7 +14,7 @@ SECOND, MINUTE, HOUR, DAY = (ast.UNITS[unit] for unit in ("s", "min", "h", "d"))
 # --- events: `ev("temp", 60, 63, area="a", item=[1, 2], owner={"name": "x"})`
 
 
-def term(label: str, *children: Any, **columns: Any) -> Term:
+def term(label: str, /, *children: Any, **columns: Any) -> Term:
     return Term(label, (*children, *(child for name, cell in columns.items() for child in _cell(name, cell))))
 
 
@@ -39,9 +39,9 @@ def _query(what: Any) -> ast.Query:
     return what if isinstance(what, ast.Query) else ast.IsValue(what)
 
 
-def q(label: str | None, *kids: Any, total: bool = False, ordered: bool = False, **columns: Any) -> ast.Labelled:
+def q(label: str | None, /, *kids: Any, brackets: str = "{{", **columns: Any) -> ast.Labelled:
     named = [ast.Labelled(name, (_query(each),)) for name, each in columns.items()]
-    return ast.Labelled(label, (*(_query(each) for each in kids), *named), total, ordered)
+    return ast.Labelled(label, (*(_query(each) for each in kids), *named), len(brackets) == 1, "[" in brackets)
 
 
 # --- heads: `h("fire", area=x("A"))` is fire { area { var A } }
@@ -55,7 +55,7 @@ def _expression(what: Any) -> Any:
     return what if isinstance(what, ast.Node) else ast.Literal(what)
 
 
-def h(label: str, *kids: Any, **columns: Any) -> ast.Construct:
+def h(label: str, /, *kids: Any, **columns: Any) -> ast.Construct:
     named = [ast.Construct(name, (_expression(each),)) for name, each in columns.items()]
     return ast.Construct(label, (*(_expression(each) for each in kids), *named))
 
