@@ -230,7 +230,7 @@ CONTAMINATION = Written(
         rule(
             h("bad", lot=x("B")),
             on("c", q("bad", lot=V("A"))),
-            on("m", q("mix", **{"from": V("A")}, into=V("B"))),
+            on("m", q("mix", q("from", V("A")), q("into", V("B")))),
             where=[allen("c before m")],
         ),
     ),

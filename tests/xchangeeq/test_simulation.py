@@ -1,5 +1,6 @@
 """Simulation: one group of cases for each row of the table in the contract, section 1."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -34,7 +35,7 @@ VALUES = [
     (q("d", 1), NONE),
     (ast.IsValue(1), NONE),
 ]
-VARIABLES = [
+VARIABLES: list[tuple[ast.Query, list[dict[str, Any]]]] = [
     (V("X"), [{"X": D}]),
     (q("d", a=V("X")), [{"X": 1}]),
     (q("d", item=V("X")), [{"X": 5}, {"X": 6}, {"X": 5}]),
@@ -116,7 +117,7 @@ OPTIONAL = [
 ]
 
 
-ALL = {
+ALL: Mapping[str, Sequence[tuple[ast.Query, list[dict[str, Any]]]]] = {
     "value": VALUES,
     "variable": VARIABLES,
     "arrow": ARROWS,

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from acelera.errors import AggregateError
 from acelera.xchangeeq import ast
-from acelera.xchangeeq.semantics.conditions import arithmetic, called, fits
+from acelera.xchangeeq.semantics.truth import arithmetic, called, fits
 from acelera.xchangeeq.simulation import Substitution
 from acelera.xchangeeq.terms import Term, Value, identity, kind, name_of, order_key
 

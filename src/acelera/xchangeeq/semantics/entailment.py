@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from acelera.xchangeeq import ast
-from acelera.xchangeeq.semantics.conditions import Trace, happening, truth
 from acelera.xchangeeq.semantics.construction import Construction
 from acelera.xchangeeq.semantics.normal_form import Literal, Rule
 from acelera.xchangeeq.semantics.timers import Clock, Timer, absolute, is_absolute, periodic, relative
+from acelera.xchangeeq.semantics.truth import Trace, happening, truth
 from acelera.xchangeeq.simulation import Binding, Substitution, distinct, joined, simulations
 from acelera.xchangeeq.terms import Event, Time
 
