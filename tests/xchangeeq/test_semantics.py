@@ -368,9 +368,18 @@ def test_a_number_and_a_string_cannot_be_compared_by_size() -> None:
         derived(conditional(compare(X, "<", "2")), [ev("a", 1, v=1)])
 
 
-def test_arithmetic_that_leaves_64_bits() -> None:
+@pytest.mark.parametrize(
+    ("expression", "value"),
+    [
+        (ast.Arithmetic("+", X, X), 2**62),
+        (ast.Negative(X), -(2**63)),
+        (ast.Call("abs", (X,)), -(2**63)),
+        (ast.Call("floor", (X,)), 1e300),
+    ],
+)
+def test_arithmetic_that_leaves_64_bits(expression: ast.Expression, value: float) -> None:
     with pytest.raises(DataError, match="integer overflow"):
-        derived(conditional(compare(ast.Arithmetic("+", X, X), ">", 0)), [ev("a", 1, v=2**62)])
+        derived(conditional(compare(expression, ">", 0)), [ev("a", 1, v=value)])
 
 
 def test_within_and_apart_by() -> None:
@@ -421,6 +430,12 @@ def test_all_with_group_by_and_order_by() -> None:
 def test_what_is_unbound_comes_first_in_order_by() -> None:
     rows = [ev("b", 1, g="x", o=2), ev("b", 1, g="y")]
     assert collected(h("r", every(h("g", x("G")), order_by="O")), rows) == {ev("r", 0, 100, g=["y", "x"])}
+    assert collected(h("r", every(h("g", x("G")), order_by="-O")), rows) == {ev("r", 0, 100, g=["x", "y"])}
+
+
+def test_an_instance_with_several_values_to_sort_by_stands_where_the_first_of_them_does() -> None:
+    rows = [ev("b", 1, g="x", o=1), ev("b", 1, g="x", o=9), ev("b", 1, g="y", o=5)]
+    assert collected(h("r", every(h("g", x("G")), order_by="O")), rows) == {ev("r", 0, 100, g=["x", "y"])}
     assert collected(h("r", every(h("g", x("G")), order_by="-O")), rows) == {ev("r", 0, 100, g=["x", "y"])}
 
 

@@ -1,12 +1,15 @@
 """Simulation: one group of cases for each row of the table in the contract, section 1."""
 
+import random
 from collections.abc import Mapping, Sequence
+from itertools import permutations, product
 from typing import Any
 
 import pytest
 
 from acelera.xchangeeq import ast
 from acelera.xchangeeq.simulation import simulations
+from acelera.xchangeeq.terms import Term, Value
 from xchangeeq.building import V, q, term
 
 D = term("d", a=1, b="x", item=[5, 6, 5], s={"k": 1, "t": {"k": 2}})
@@ -152,3 +155,71 @@ def test_a_binding_tells_its_node() -> None:
 
 def test_nulls_are_no_children_of_a_total_term() -> None:
     assert len(simulations(q("d", q("a"), brackets="{"), term("d", a=1))) == 1
+
+
+# --- by the letter: every σ is tried, and the ground query is asked child by child --------------------------------
+
+LETTERS = (1, 2)
+
+
+def ground_simulates(query: ast.Query, sigma: Mapping[str, int], value: Value) -> bool:
+    """σ(q) ≼ d, with all ways to give different children to the children of the query tried one after the other."""
+    match query:
+        case ast.IsValue(wanted):
+            return value == wanted
+        case ast.Binds(name, None):
+            return value == sigma[name]
+        case ast.Descendant(inner):
+            below = value.children if isinstance(value, Term) else ()
+            return ground_simulates(inner, sigma, value) or any(ground_simulates(query, sigma, each) for each in below)
+        case ast.Labelled(label, kids, total, ordered):
+            if not isinstance(value, Term) or label not in (None, value.label):
+                return False
+            wanted_kids = [each for each in kids if not isinstance(each, ast.Without)]
+            for chosen in permutations(range(len(value.children)), len(wanted_kids)):
+                left = [child for index, child in enumerate(value.children) if index not in chosen]
+                if (
+                    not (total and left)
+                    and not (ordered and list(chosen) != sorted(chosen))
+                    and all(
+                        ground_simulates(each, sigma, value.children[index])
+                        for each, index in zip(wanted_kids, chosen, strict=True)
+                    )
+                    and not any(
+                        ground_simulates(each.query, sigma, child)
+                        for each in kids
+                        if isinstance(each, ast.Without)
+                        for child in left
+                    )
+                ):
+                    return True
+    return False
+
+
+def random_term(chance: random.Random, depth: int) -> Term:
+    if depth == 0 or chance.random() < 0.3:
+        return Term(chance.choice("ab"), (chance.choice(LETTERS),))
+    return Term(chance.choice("ab"), tuple(random_term(chance, depth - 1) for _ in range(chance.randint(0, 3))))
+
+
+def random_query(chance: random.Random, depth: int) -> ast.Query:
+    if depth == 0:
+        return q(chance.choice(["a", "b", None]), chance.choice([V("X"), V("Y"), 1, 2]))
+    if chance.random() < 0.2:
+        return ast.Descendant(random_query(chance, depth - 1))
+    kids = [random_query(chance, depth - 1) for _ in range(chance.randint(0, 2))]
+    marked = [ast.Without(random_query(chance, 0))] if chance.random() < 0.4 else []
+    return q(chance.choice(["a", "b", None]), *kids, *marked, brackets=chance.choice(["{{", "{{", "{", "[[", "["]))
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_simulation_by_the_letter(seed: int) -> None:
+    chance = random.Random(seed)
+    data = random_term(chance, 3)
+    query = q(None, random_query(chance, 2), q(None, desc(V("X"))), desc(q(None, V("Y"))))  # X and Y are always bound
+    query = chance.choice([query, q(None, query.children[0], desc(q(None, V("X"))), desc(q(None, V("Y"))))])
+    found = {tuple(one[name].value for name in "XY") for one in simulations(query, data)}
+    wanted = {
+        pair for pair in product(LETTERS, repeat=2) if ground_simulates(query, dict(zip("XY", pair, strict=True)), data)
+    }
+    assert {pair for pair in found if set(pair) <= set(LETTERS)} == wanted

@@ -86,3 +86,12 @@ def test_rows_without_an_interval_are_named(columns: dict[str, Any], message: st
 def test_columns_that_are_refused(values: pa.Array, message: str) -> None:
     with pytest.raises(SchemaError, match=message):
         events_of(pa.table({"t": [1], "v": values}), "a", begin="t")
+
+
+def test_columns_of_times_that_are_not_there_or_no_times() -> None:
+    with pytest.raises(SchemaError, match=r"there is no column `u` \(columns: t\)"):
+        events_of(pa.table({"t": [1]}), "a", begin="u")
+    with pytest.raises(SchemaError, match="column `t` is no time"):
+        events_of(pa.table({"t": ["1"]}), "a", begin="t")
+    with pytest.raises(DataError, match="no whole microseconds"):
+        events_of(pa.table({"t": pa.array([1], pa.timestamp("ns"))}), "a", begin="t")

@@ -119,7 +119,9 @@ def events_of(
     >>> print(*events_of(pa.table({"t": [1, 2], "v": [[5, None, 7], None]}), "a", begin="t"), sep=", ")
     a { v { 5 }, v { 7 } } [1, 1], a { } [2, 2]
     """
-    apart = {begin, end or begin, type_column}
+    apart = {begin, end or begin, *([] if type_column is None else [type_column])}
+    for missing in sorted(apart - set(table.column_names)):
+        raise SchemaError(f"there is no column `{missing}` (columns: {', '.join(table.column_names)})")
     data = [field for field in table.schema if field.name not in apart]
     for field in data:
         _usable(field.name, field.type)
@@ -175,7 +177,10 @@ def _times(table: pa.Table, name: str) -> list[int | None]:
     column = table.column(name)
     if types.is_date(column.type) or types.is_timestamp(column.type):
         zone = getattr(column.type, "tz", None)
-        column = column.cast(pa.timestamp("us", tz=zone)).cast(pa.int64())
+        try:
+            column = column.cast(pa.timestamp("us", tz=zone)).cast(pa.int64())
+        except pa.ArrowInvalid as error:
+            raise DataError(f"column `{name}` has times that are no whole microseconds") from error
     elif not types.is_integer(column.type):
         raise SchemaError(f"column `{name}` is no time: it is {column.type}, not an integer, a date or a timestamp")
     found: list[int | None] = column.to_pylist()

@@ -124,9 +124,7 @@ def arithmetic(operator: str, left: Value | None, right: Value | None) -> Value 
     if operator == "/":
         return None if b == 0 else float(a) / float(b)
     made = a + b if operator == "+" else a - b if operator == "-" else a * b
-    if isinstance(made, int) and not fits(made):
-        raise DataError(f"integer overflow: {left!r} {operator} {right!r} does not fit into 64 bits")
-    return made
+    return _fitting(made, f"{left!r} {operator} {right!r}")
 
 
 def called(function: str, arguments: list[Value | None]) -> Value | None:
@@ -142,10 +140,17 @@ def called(function: str, arguments: list[Value | None]) -> Value | None:
         return len(value) if function == "length" else value.lower() if function == "lower" else value.upper()
     number = _number(value, function)
     if function == "abs":
-        return abs(number)
+        return _fitting(abs(number), f"abs({number})")
     if not math.isfinite(number):
         return None
-    return math.floor(number) if function == "floor" else math.ceil(number)
+    return _fitting(math.floor(number) if function == "floor" else math.ceil(number), f"{function}({number})")
+
+
+def _fitting(number: int | float, what: str) -> int | float:
+    """A number, if it is no integer that needs more than 64 bits."""
+    if isinstance(number, int) and not fits(number):
+        raise DataError(f"integer overflow: {what} does not fit into 64 bits")
+    return number
 
 
 def _number(value: Value, where: str) -> int | float:
