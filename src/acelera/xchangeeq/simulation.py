@@ -6,7 +6,6 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from acelera.language.tree import assert_never
 from acelera.xchangeeq import ast
 from acelera.xchangeeq.terms import Term, Value, identity
 
@@ -102,7 +101,7 @@ def _ways(query: ast.Query, value: Value, path: Path) -> Iterator[_Way]:
         case ast.Without() | ast.Optional():
             raise AssertionError("`without` and `optional` stand before children only")
         case _:
-            assert_never(query)  # type: ignore[arg-type]  # Query is open, its kinds are those of the grammar
+            raise AssertionError(f"unknown query {type(query).__name__}")
 
 
 def _ways_of_children(query: ast.Labelled, term: Term, path: Path) -> Iterator[_Way]:

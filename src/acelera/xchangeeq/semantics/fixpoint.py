@@ -21,6 +21,12 @@ def derive(
     """M_{P,E} without E: the events that a program derives from base events.
 
     `tick` is how many microseconds one unit of time is; `aggregates` is "nodes" or, by the letter, "set" (Choice A).
+
+    >>> from acelera.xchangeeq.terms import Term
+    >>> b = ast.Event("i", ast.Labelled("a", (ast.Binds("X", ast.Labelled("v", ())),)))  # event i: a {{ var X -> v {{ }} }}
+    >>> rule = ast.Rule(ast.Construct("r", (ast.Variable("X"),)), b)  # DETECT r { var X } ON … END
+    >>> print(*derive(ast.Program((rule,)), [Event(Term("a", (Term("v", (1,)),)), 2, 3)]))
+    r { v { 1 } } [2, 3]
     """
     if aggregates not in ("nodes", "set"):
         raise UsageError(f"{aggregates=} is not known; it is one of 'nodes', 'set'")
