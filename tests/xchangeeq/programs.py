@@ -181,7 +181,14 @@ UNINSURED = Written(
     program(
         rule(
             h("uninsured", order=x("O"), sku=x("S")),
-            on("o", q("order", q("item", ast.Without(q("insurance")), sku=V("S"), price=V("P")), id=V("O"))),
+            on(
+                "o",
+                q(
+                    "order",
+                    q("id", V("O")),
+                    q("item", q("sku", V("S")), q("price", V("P")), ast.Without(q("insurance"))),
+                ),
+            ),
             where=[compare(x("P"), ">", 1000)],
         )
     ),

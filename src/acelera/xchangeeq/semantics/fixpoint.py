@@ -23,8 +23,8 @@ def derive(
     `tick` is how many microseconds one unit of time is; `aggregates` is "nodes" or, by the letter, "set" (Choice A).
 
     >>> from acelera.xchangeeq.terms import Term
-    >>> b = ast.Event("i", ast.Labelled("a", (ast.Binds("X", ast.Labelled("v", ())),)))  # event i: a {{ var X -> v {{ }} }}
-    >>> rule = ast.Rule(ast.Construct("r", (ast.Variable("X"),)), b)  # DETECT r { var X } ON … END
+    >>> body = ast.Event("i", ast.Labelled("a", (ast.Binds("X", ast.Labelled("v", ())),)))
+    >>> rule = ast.Rule(ast.Construct("r", (ast.Variable("X"),)), body)  # DETECT r { var X } ON a {{ var X -> v {{ }} }}
     >>> print(*derive(ast.Program((rule,)), [Event(Term("a", (Term("v", (1,)),)), 2, 3)]))
     r { v { 1 } } [2, 3]
     """
