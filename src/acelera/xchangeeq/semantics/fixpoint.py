@@ -24,7 +24,7 @@ def derive(
 
     >>> from acelera.xchangeeq.terms import Term
     >>> body = ast.Event("i", ast.Labelled("a", (ast.Binds("X", ast.Labelled("v", ())),)))
-    >>> rule = ast.Rule(ast.Construct("r", (ast.Variable("X"),)), body)  # DETECT r { var X } ON a {{ var X -> v {{ }} }}
+    >>> rule = ast.Rule(ast.Construct("r", (ast.Variable("X"),)), body)  # DETECT r { var X } ON a {{ var X -> v {{}} }}
     >>> print(*derive(ast.Program((rule,)), [Event(Term("a", (Term("v", (1,)),)), 2, 3)]))
     r { v { 1 } } [2, 3]
     """
