@@ -31,43 +31,65 @@ class Computed(Node):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
+class Children(Node):
+    """A term with children, one for each label."""
+
+    each: tuple[Child, ...]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Collected(Node):
     """An instance for each different binding of its variables and of `keys`, sorted by some, descending or not."""
 
-    item: Element
+    item: Computed | Children
     keys: tuple[str, ...] = ()
     order: tuple[tuple[str, bool], ...] = ()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Element(Node):
-    """A term: a label, and either a value or children."""
+class Child(Node):
+    """The children with a label: a list if it is `repeated`, in which what is collected stands item by item."""
 
     label: str
-    items: tuple[Element | Computed | Collected, ...] = ()
+    items: tuple[Computed | Children | Collected, ...]
+    repeated: bool = False
 
 
-def free(element: Element) -> frozenset[str]:
+@dataclass(frozen=True, eq=False, repr=False)
+class Head(Node):
+    """An event."""
+
+    label: str
+    term: Children
+
+
+Item = Computed | Children | Collected
+
+
+def free(item: Item) -> frozenset[str]:
     """The variables outside of lists and aggregates: tuples are grouped by them."""
     found: set[str] = set()
-    for item in _below(element):
-        if isinstance(item, Computed):
-            found |= attributes_of(item.value) - {name for name, _ in item.aggregates}
+    for part in _outside_lists(item):
+        if isinstance(part, Computed):
+            found |= attributes_of(part.value) - {name for name, _ in part.aggregates}
     return frozenset(found)
 
 
-def is_grouping(element: Element) -> bool:
-    """Whether several tuples make one event."""
-    return any(
-        isinstance(item, Collected) or (isinstance(item, Computed) and item.aggregates) for item in _below(element)
-    )
+def grouped(item: Item) -> list[Collected | Aggregated]:
+    """The lists and aggregates of an item, but not those in other lists."""
+    found: list[Collected | Aggregated] = []
+    for part in _outside_lists(item):
+        if isinstance(part, Collected):
+            found.append(part)
+        elif isinstance(part, Computed):
+            found.extend(aggregate for _, aggregate in part.aggregates)
+    return found
 
 
-def _below(element: Element) -> Iterator[Element | Computed | Collected]:
-    """All items, but those in lists."""
-    todo: list[Element | Computed | Collected] = [element]
+def _outside_lists(item: Item) -> Iterator[Item]:
+    todo: list[Item] = [item]
     while todo:
-        item = todo.pop()
-        yield item
-        if isinstance(item, Element):
-            todo.extend(reversed(item.items))
+        part = todo.pop()
+        yield part
+        if isinstance(part, Children):
+            todo.extend(inner for child in reversed(part.each) for inner in reversed(child.items))

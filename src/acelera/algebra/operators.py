@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
-from acelera.algebra.construction import Element
+from acelera.algebra.construction import Head
 from acelera.algebra.expressions import Expression, attributes_of, text_of
 from acelera.algebra.intervals import TIMERS
 from acelera.algebra.patterns import Pattern, variables_of
@@ -236,7 +236,7 @@ class Derive(Relation):
     """C[h]: events made of the tuples that have the same references and times; equal ones are one."""
 
     operand: Relation
-    head: Element
+    head: Head
 
     def _heading(self) -> Heading:
         before = self.operand.heading

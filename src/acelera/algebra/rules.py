@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from math import inf
 
 from acelera.algebra.bounds import Network
-from acelera.algebra.construction import Element
+from acelera.algebra.construction import Head
 from acelera.algebra.expressions import Attribute, Constant, Expression, Operation, all_of, attributes_of, conjuncts
 from acelera.algebra.intervals import Point
+from acelera.algebra.names import time
 from acelera.algebra.operators import Absent, Clock, Collect, Derive, Events, Join, Merge, Relation, Select, Timer
-from acelera.algebra.rendering import time
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Rule:
     `network` holds what conditions, timers and windows say of times; it has nothing that they do not have.
     """
 
-    head: Element
+    head: Head
     events: tuple[Events | Clock, ...]
     conditions: tuple[Expression, ...]
     network: Network

@@ -15,6 +15,7 @@ from sqlglot import exp
 from acelera.algebra import operators as op
 from acelera.algebra.expressions import Attribute, Constant, Expression, Operation
 from acelera.algebra.intervals import TIMERS, Shift
+from acelera.algebra.names import columns, reference, source, time
 from acelera.language.tree import fold
 
 
@@ -39,33 +40,7 @@ def rendered(relation: op.Relation, words: Words) -> exp.Select:
     return fold(relation, lambda node, inner: _render(node, list(inner), words))
 
 
-# --- names --------------------------------------------------------------------------------------------------------
-
-
-def time(identifier: str, end: str) -> str:
-    """The column of a time."""
-    return f"{identifier}.{end}" if identifier else end
-
-
-def reference(identifier: str) -> str:
-    """The column that tells which event it is."""
-    return f"{identifier}.ref" if identifier else "ref"
-
-
-def source(variable: str) -> str:
-    """The column that tells which node a value came from."""
-    return f"{variable}.src"
-
-
-def columns(heading: op.Heading) -> list[str]:
-    """All columns of a relation, in a fixed order."""
-    times = [time(each, end) for each in sorted(heading.times) for end in ("begin", "end")]
-    return [
-        *sorted(heading.data),
-        *times,
-        *map(reference, sorted(heading.references)),
-        *map(source, sorted(heading.sources)),
-    ]
+# --- columns --------------------------------------------------------------------------------------------------
 
 
 def column(name: str, table: str | None = None) -> exp.Column:
