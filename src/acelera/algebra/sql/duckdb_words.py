@@ -41,3 +41,27 @@ class DuckLists:
 def _unless_null(values: Sequence[exp.Expr], otherwise: exp.Expr) -> exp.Expr:
     missing = exp.and_(*(value.copy().is_(exp.null()) for value in values))
     return exp.Case(ifs=[exp.If(this=missing, true=exp.null())], default=otherwise)
+
+
+class DuckItems:
+    """See `matching.Items`."""
+
+    def items(self, values: exp.Expr) -> exp.Select:
+        """The items of a list as `v`, with their places as `p`."""
+        item = exp.Anonymous(this="unnest", expressions=[values])
+        place = exp.Anonymous(this="generate_subscripts", expressions=[values.copy(), exp.Literal.number(1)])
+        return exp.select(exp.alias_(item, "v"), exp.alias_(place, "p"))
+
+    def field(self, value: exp.Expr, name: str) -> exp.Expr:
+        """A field of a struct."""
+        return exp.Anonymous(this="struct_extract", expressions=[value, exp.convert(name)])
+
+    def present(self, values: exp.Expr) -> exp.Expr:
+        """How many items of a list are not NULL; 0 if there is no list."""
+        counted = exp.Anonymous(this="list_aggregate", expressions=[values, exp.convert("count")])
+        return exp.func("coalesce", counted, exp.Literal.number(0))
+
+    def node(self, parts: Sequence[exp.Expr]) -> exp.Expr:
+        """A value that tells nodes apart."""
+        texts = [exp.func("coalesce", exp.cast(each.copy(), "text"), exp.convert("")) for each in parts]
+        return exp.Anonymous(this="concat_ws", expressions=[exp.convert("/"), *texts])
