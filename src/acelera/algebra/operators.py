@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from enum import Enum
 from functools import cached_property
 from typing import ClassVar
 
@@ -44,6 +45,14 @@ class MisfitError(ValueError):
 def _demand(holds: bool, message: str) -> None:
     if not holds:
         raise MisfitError(message)
+
+
+class Version(Enum):
+    """Which tuples of what is stored: those of earlier steps, those of this one, or both."""
+
+    OLD = "old"
+    NEW = "new"
+    ALL = "all"
 
 
 class Relation(Node):
@@ -102,11 +111,15 @@ class Clock(Relation):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Stored(Relation):
-    """What was computed before under a name, with its identifiers and variables called otherwise (ρ)."""
+    """What was computed before under a name, with its identifiers and variables called otherwise (ρ).
+
+    `version` says which of it: what came before this step, what this step brought, or all.
+    """
 
     name: str
     of: Relation
     renamed: tuple[tuple[str, str], ...] = ()
+    version: Version = Version.ALL
 
     def _heading(self) -> Heading:
         names, before = dict(self.renamed), self.of.heading

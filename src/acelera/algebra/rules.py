@@ -85,15 +85,15 @@ def _joined(rule: Rule, asked: _Conditions) -> Relation:
         waiting.remove(nearest)
         both = Join(made, nearest)
         said = asked.take(both.heading.attributes)
-        made = Join(made, nearest, all_of([*said, *_implied(rule.network, made, nearest)]))
+        made = Join(made, nearest, all_of([*said, *implied(rule.network, made, nearest)]))
     return made
 
 
 def _nearness(network: Network, left: Relation, right: Relation) -> tuple[int, int]:
-    return len(left.heading.data & right.heading.data), len(_implied(network, left, right))
+    return len(left.heading.data & right.heading.data), len(implied(network, left, right))
 
 
-def _implied(network: Network, left: Relation, right: Relation) -> list[Expression]:
+def implied(network: Network, left: Relation, right: Relation) -> list[Expression]:
     """Bounds between the ends of both sides that follow from all that the rule says, each the tightest of its kind.
 
     They say nothing new of the whole; of two sides that are joined early, they may say all that is known.

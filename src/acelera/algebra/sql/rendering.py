@@ -28,7 +28,7 @@ class Words(Protocol):
     def clock(self, relation: op.Clock) -> exp.Select:
         """The events of an absolute timer."""
 
-    def stored(self, name: str) -> exp.Expr:
+    def stored(self, name: str, version: op.Version) -> exp.Expr:
         """A table, or what takes its place in this step."""
 
     def derived(self, relation: op.Derive, operand: exp.Select) -> exp.Select:
@@ -81,7 +81,7 @@ def _stored(node: op.Stored, words: Words) -> exp.Select:
     ]
     pairs += [(reference(each), reference(new.get(each, each))) for each in sorted(before.references)]
     pairs += [(source(each), source(new.get(each, each))) for each in sorted(before.sources)]
-    return exp.select(*(named(column(old), now) for old, now in pairs)).from_(words.stored(node.name))
+    return exp.select(*(named(column(old), now) for old, now in pairs)).from_(words.stored(node.name, node.version))
 
 
 def _timer(node: op.Timer, operand: exp.Select) -> exp.Select:
