@@ -26,6 +26,10 @@ def _table(name: str) -> exp.Table:
     return exp.table_(name, quoted=True)
 
 
+def _name(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
 def _sql(expression: exp.Expr) -> str:
     return expression.sql("duckdb", copy=False)
 
@@ -63,6 +67,7 @@ class DuckSession:
         self.connection = duckdb.connect()
         self.connection.execute("SET threads = 1")
         self._words, self._events, self.now = _Words(rows), 0, -(2**63)
+        self._texts: dict[op.Relation, str] = {}
         for label in rows:
             self._make(f"{label}.new", self._empty(label))
         for match in plan.matches.values():
@@ -84,16 +89,22 @@ class DuckSession:
 
     def _make(self, name: str, table: pa.Table) -> None:
         self.connection.register("#given", table)
-        self._run(f'CREATE TABLE {_sql(_table(name))} AS SELECT * FROM "#given"')
+        self._run(f'CREATE TABLE {_name(name)} AS SELECT * FROM "#given"')
         self.connection.unregister("#given")
 
     def _make_point(self, name: str, query: exp.Select) -> None:
         for version in ("old", "new"):
-            self._run(f"CREATE TABLE {_sql(_table(f'{name}.{version}'))} AS {_sql(query)} LIMIT 0")
+            self._run(f"CREATE TABLE {_name(f'{name}.{version}')} AS {_sql(query)} LIMIT 0")
 
-    def _fill(self, name: str, queries: Iterable[exp.Select]) -> None:
-        for query in queries:
-            self._run(f"INSERT INTO {_sql(_table(name))} {_sql(query)}")
+    def _query(self, relation: op.Relation) -> str:
+        """The text of a relation, which is written once."""
+        if relation not in self._texts:
+            self._texts[relation] = _sql(rendered(relation, self._words))
+        return self._texts[relation]
+
+    def _fill(self, name: str, relations: Iterable[op.Relation]) -> None:
+        for relation in relations:
+            self._run(f"INSERT INTO {_name(name)} {self._query(relation)}")
 
     # --- steps ----------------------------------------------------------------------------------------------------
 
@@ -109,7 +120,7 @@ class DuckSession:
                 found[label] = self._derive(label, rules, now)
             for match in self.plan.matches.values():
                 if match.label == label:
-                    self._fill(f"{match.name}.new", [rendered(match.relation, self._words)])
+                    self._fill(f"{match.name}.new", [match.relation])
         self._end(now)
         return found
 
@@ -118,7 +129,7 @@ class DuckSession:
         names = [each.name for each in self.rows[label]]
         shown = ", ".join(_sql(column(name)) for name in (*names, "begin", "end"))
         self._run(
-            f"INSERT INTO {_sql(_table(f'{label}.new'))} SELECT {shown}, {self._events} + row_number() OVER () AS ref "
+            f"INSERT INTO {_name(f'{label}.new')} SELECT {shown}, {self._events} + row_number() OVER () AS ref "
             f'FROM (SELECT DISTINCT {shown} FROM "#given")'
         )
         self.connection.unregister("#given")
@@ -127,16 +138,15 @@ class DuckSession:
     def _derive(self, label: str, rules: Sequence[RulePlan], now: int) -> pa.Table:
         for rule in rules:
             for join in rule.joins:
-                self._fill(f"{join.name}.new", [rendered(term, self._words) for term in join.new])
+                self._fill(f"{join.name}.new", join.new)
             if rule.waiting is not None:
                 self._wait(rule.waiting, now)
         names = [each.name for each in self.rows[label]]
         shown = ", ".join(_sql(column(name)) for name in (*names, "begin", "end"))
         selects = " UNION ".join(
-            f"SELECT {self._shown(rule, names)} FROM ({_sql(rendered(rule.derived.relation, self._words))})"
-            for rule in rules
+            f"SELECT {self._shown(rule, names)} FROM ({self._query(rule.derived.relation)})" for rule in rules
         )
-        known = _sql(_table(f"{label}.new"))
+        known = _name(f"{label}.new")
         self._run(
             f'CREATE TEMP TABLE "#made" AS SELECT {shown}, {self._events} + row_number() OVER () AS ref FROM '
             f"(({selects}) EXCEPT SELECT {shown} FROM {known})"
@@ -155,8 +165,8 @@ class DuckSession:
 
     def _wait(self, waiting: Waiting, now: int) -> None:
         """Take those that end by now out of all that wait."""
-        old, new = (_sql(_table(f"{waiting.name}.{version}")) for version in ("old", "new"))
-        self._fill(f"{waiting.name}.old", [rendered(waiting.relation, self._words)])
+        old, new = (_name(f"{waiting.name}.{version}") for version in ("old", "new"))
+        self._fill(f"{waiting.name}.old", [waiting.relation])
         ends = ", ".join(_sql(column(time(each, "end"))) for each in sorted(waiting.relation.heading.times))
         self._run(f"INSERT INTO {new} SELECT * FROM {old} WHERE greatest({ends}) <= {now}")
         self._run(f"DELETE FROM {old} WHERE greatest({ends}) <= {now}")
@@ -164,18 +174,18 @@ class DuckSession:
     def _end(self, now: int) -> None:
         """What this step brought is old; what nobody needs any more is forgotten."""
         for label in self.rows:
-            self._run(f"DELETE FROM {_sql(_table(f'{label}.new'))}")
+            self._run(f"DELETE FROM {_name(f'{label}.new')}")
         points: list[Match | Joined] = [*self.plan.matches.values()]
         points += [join for rule in self.plan.rules for join in rule.joins]
         for point in points:
-            old, new = (_sql(_table(f"{point.name}.{version}")) for version in ("old", "new"))
+            old, new = (_name(f"{point.name}.{version}") for version in ("old", "new"))
             if point.uses:
                 self._run(f"INSERT INTO {old} SELECT * FROM {new}")
                 self._forget(old, point.uses, now)
             self._run(f"DELETE FROM {new}")
         for rule in self.plan.rules:
             if rule.waiting is not None:
-                self._run(f"DELETE FROM {_sql(_table(f'{rule.waiting.name}.new'))}")
+                self._run(f"DELETE FROM {_name(f'{rule.waiting.name}.new')}")
         self.now = now
 
     def _forget(self, table: str, uses: Sequence[Until], now: int) -> None:
@@ -191,6 +201,4 @@ class DuckSession:
         """How many tuples of each point are kept."""
         names = [*self.plan.matches, *(join.name for rule in self.plan.rules for join in rule.joins)]
         names += [rule.waiting.name for rule in self.plan.rules if rule.waiting is not None]
-        return {
-            name: self._run(f"SELECT count(*) FROM {_sql(_table(f'{name}.old'))}").fetchall()[0][0] for name in names
-        }
+        return {name: self._run(f"SELECT count(*) FROM {_name(f'{name}.old')}").fetchall()[0][0] for name in names}

@@ -54,13 +54,15 @@ class _Maker:
 
     def grouped(self, term: made.Children, keys: Sequence[str]) -> tuple[exp.Select, dict[str, exp.Expr]]:
         """A row for each group, with all that its children need, and the children of it."""
-        groups = exp.select(*map(column, keys)).distinct().from_(self.operand.copy().subquery("t"))
+        groups: exp.Select | None = None
         names: dict[made.Collected | made.Aggregated, str] = {}
         for number, part in enumerate(made.grouped(term)):
             names[part] = f"#{len(keys)}.{number}"
             ranges = self._listing if isinstance(part, made.Collected) else self._aggregate
             ranging = ranges(part, keys, names[part])  # type: ignore[arg-type]  # each gets its own kind
-            groups = self._beside(groups, ranging, keys, list(names.values()))
+            groups = ranging if groups is None else self._beside(groups, ranging, keys, list(names.values()))
+        if groups is None:
+            groups = exp.select(*map(column, keys)).distinct().from_(self.operand.copy().subquery("t"))
         return groups, {child.label: self._child(child, names) for child in term.each}
 
     def _beside(self, groups: exp.Select, ranging: exp.Select, keys: Sequence[str], names: Sequence[str]) -> exp.Select:
@@ -75,10 +77,21 @@ class _Maker:
         nodes = [] if by_value else [source(name) for name in sorted(names & self.heading.sources)]
         return [*sorted(names), *nodes]
 
+    def _are_different(self, keys: Sequence[str], apart: Sequence[str]) -> bool:
+        """Whether no two tuples agree in all of these columns: then there is nothing else in them, and nothing was
+        dropped that would tell them apart.
+        """
+        known = {*keys, *apart}
+        lacking = self.heading.data - known or self.heading.sources - {name for name in apart if source(name) in known}
+        nodes = all(source(name) in known for name in apart if name in self.heading.data)
+        return not lacking and nodes and {reference(each) for each in self.heading.references} <= known
+
     def _aggregate(self, part: made.Aggregated, keys: Sequence[str], name: str) -> exp.Select:
         apart = self._bindings(attributes_of(part.value) | set(part.keys), part.by_value)
-        columns = list(dict.fromkeys([*keys, *apart]))
-        bindings = exp.select(*map(column, columns)).distinct().from_(self.operand.copy().subquery("t"))
+        bindings = self.operand.copy()
+        if not self._are_different(keys, apart):
+            columns = list(dict.fromkeys([*keys, *apart]))
+            bindings = exp.select(*map(column, columns)).distinct().from_(bindings.subquery("t"))
         value = exp.func(part.function, condition_of(part.value))
         grouping = exp.select(*map(column, keys), named(value, name)).from_(bindings.subquery("b"))
         return grouping.group_by(*map(column, keys))
