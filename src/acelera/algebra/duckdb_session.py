@@ -109,7 +109,19 @@ class DuckSession:
     # --- steps ----------------------------------------------------------------------------------------------------
 
     def step(self, given: Mapping[str, pa.Table], now: int) -> dict[str, pa.Table]:
-        """Take the events that end by now; those that are derived, by label."""
+        """Take the events that end by now; those that are derived, by label. If it fails, all is as before."""
+        events = self._events
+        self._run("BEGIN")
+        try:
+            found = self._step(given, now)
+        except BaseException:
+            self._run("ROLLBACK")
+            self._events = events
+            raise
+        self._run("COMMIT")
+        return found
+
+    def _step(self, given: Mapping[str, pa.Table], now: int) -> dict[str, pa.Table]:
         found = {}
         for label in self.order:
             base = given.get(label)
