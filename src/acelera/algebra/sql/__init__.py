@@ -1,0 +1,1 @@
+"""Relations as SQL, for DuckDB and for Spark."""
