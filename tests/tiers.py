@@ -1,7 +1,7 @@
 """The tiers of the tests: what runs always, what runs now and then, and what runs for as long as one likes.
 
 - `make test`, within minutes: all that is not marked `slow`. Every property is tried with a fixed number of cases, every
-  conformance case with every way to run a query in process, some of each file on Spark, and of those some as streams.
+  conformance case with every way to run a query in process, some of each file on Spark, and one as a stream.
 - `make test-all`, before something is given away: also what is marked `slow`, since it takes long and its likes run
   anyway: more conformance cases on Spark, streams that are stopped and taken up again, the commands of the documents on
   Spark, each odd name of a column in a query of its own; with more random cases, and the site of the documents.

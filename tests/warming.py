@@ -1,7 +1,7 @@
 """Compiles the kernels before the tests begin, so that not every process does.
 
 `python tests/warming.py tables registers` runs queries that use all kernels but a few; one process for each part. Both
-compile the register machine, which takes longest: one for lists of matches, the other also for conditions.
+compile the register machine, which takes longest: `registers` also for what UNLESS forbids.
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import os
 from typing import Any
 
 import pyarrow as pa
@@ -33,7 +34,7 @@ def stream(seed: int, kind: Any = None) -> pa.Table:
     )
 
 
-STREAMS = [*(stream(seed) for seed in range(3)), stream(7, pa.float32())]
+STREAMS = [*(stream(seed) for seed in range(5 if "ACELERA_EXAMPLES" in os.environ else 3)), stream(7, pa.float32())]
 
 
 def outcome(query: ac.Query, table: pa.Table, method: str) -> Any:

@@ -198,10 +198,12 @@ def test_explain_says_what_runs_where(acelera: Callable[..., Result]) -> None:
     assert "split by name: many keys a task" in result.stdout
 
 
+STREAM = [*"in --stream --once --order-by ts --checkpoint state -o out --watermark".split(), "1 minute"]
+
+
 def test_a_stream_goes_on_from_its_checkpoint(acelera: Callable[..., Result], tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
-    given = ["run", EXAMPLES / "swing.acel", "in", "--stream", "--once", "--order-by", "ts", "--checkpoint", "state"]
-    given += ["--watermark", "1 minute", "-o", "out"]
+    given = ["run", EXAMPLES / "swing.acel", *STREAM]
     lines = (EXAMPLES / "ticks.csv").read_text().splitlines()
     put(tmp_path / "in" / "1.csv", lines[:5], 1)
     first = acelera(*given)
@@ -231,25 +233,12 @@ def test_a_stream_goes_on_from_its_checkpoint(acelera: Callable[..., Result], tm
 
 @pytest.mark.slow  # tests/spark/test_buckets.py has it without a stream
 def test_a_checkpoint_belongs_to_its_query(acelera: Callable[..., Result], tmp_path: Path) -> None:
-    given = [
-        "in",
-        "--stream",
-        "--once",
-        "--order-by",
-        "ts",
-        "--checkpoint",
-        "state",
-        "--watermark",
-        "1 minute",
-        "-o",
-        "out",
-    ]
     lines = (EXAMPLES / "ticks.csv").read_text().splitlines()
     (tmp_path / "in").mkdir()
     put(tmp_path / "in" / "1.csv", lines[:5], 1)
-    assert acelera("run", EXAMPLES / "swing.acel", *given).exit_code == 0
+    assert acelera("run", EXAMPLES / "swing.acel", *STREAM).exit_code == 0
     put(tmp_path / "in" / "2.csv", [lines[0], "2024-01-02T12:30:00,BUY,ACME,1.0,1"], 2)
-    other = acelera("run", EXAMPLES / "rise.acel", *given)
+    other = acelera("run", EXAMPLES / "rise.acel", *STREAM)
     assert other.exit_code == 1
     assert other.stderr.startswith("error: the checkpoint belongs to another query")
     assert other.stderr.endswith("go on with the query that it was made by\n")

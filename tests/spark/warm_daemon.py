@@ -1,12 +1,13 @@
 """The process that Spark's workers are forked from, with all that they import anyway.
 
-Spark's own imports nothing, since a library might start threads, and so each worker takes a second before it begins.
+Spark's own imports nothing before it forks, since a library might start threads, and so each worker takes a second
+before it begins. The libraries here do start some, which are made for being forked.
 """
 
-import pyspark.worker  # noqa: F401
-from pyspark.daemon import manager
+if __name__ == "__main__":  # pytest looks for examples in every module, also where there is no Spark
+    import pyspark.worker  # noqa: F401
+    from pyspark.daemon import manager
 
-import acelera.spark  # noqa: F401
+    import acelera.spark  # noqa: F401
 
-if __name__ == "__main__":
     manager()

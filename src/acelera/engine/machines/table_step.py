@@ -36,7 +36,7 @@ def _stirs(step: TableStep, event: int) -> bool:
 
 @implements(look, TableStep)
 def _look(step: TableStep, number: int, letter: int) -> tuple[int, bool]:
-    row, column = np.uint64(number), np.uint64(letter)
+    row, column = np.uint64(number), np.uint64(letter)  # see `advance`
     at, size = step.row_at[row, column], step.row_size[row, column]
     if at < 0:
         return -1 - number, False
