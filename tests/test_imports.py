@@ -13,7 +13,6 @@ SOURCES = Path(__file__).parents[1] / "src"
 LAYERS = """
     version errors cells files drawing
     language
-    xchangeeq
     semantics
     automata
     tables
@@ -32,6 +31,9 @@ LAYERS = """
     report
     spelling patterns
     query
+    algebra
+    programs
+    xchangeeq
     notebook
     acelera
     demo
@@ -99,5 +101,7 @@ def test_the_judge_knows_languages_alone() -> None:
 
 
 def test_modules_are_told_by_their_names() -> None:
-    names = Counter(path.name for path in MODULES.values() if path.name != "__init__.py")
+    """Within a folder of the package: each language has a parser."""
+    files = (path.relative_to(SOURCES).parts for path in MODULES.values() if path.name != "__init__.py")
+    names = Counter((parts[1], parts[-1]) for parts in files)
     assert [name for name, times in names.items() if times > 1] == []
