@@ -8,7 +8,7 @@ are the rows from some tag on, before it, and all.
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -20,7 +20,8 @@ from sqlglot import exp
 from acelera.algebra import operators as op
 from acelera.algebra.bounds import Until
 from acelera.algebra.names import BEGIN, END, REFERENCE, columns, reference, time
-from acelera.algebra.plan import ONLY, Group, Joined, Match, Plan, RulePlan, Staged, Waiting
+from acelera.algebra.plan import Group, Joined, Match, Plan, RulePlan, Staged, Waiting
+from acelera.algebra.schedules import Schedule
 from acelera.algebra.sql.duckdb_words import DuckLists, DuckNodes
 from acelera.algebra.sql.making import derived
 from acelera.algebra.sql.matching import matched
@@ -88,7 +89,13 @@ class _Words:
         return matched(relation, self, self.nodes)
 
     def clock(self, relation: op.Clock) -> exp.Select:
-        raise AssertionError("the events of clocks are stored as they happen")
+        own = {
+            time(relation.identifier, "begin"): BEGIN,
+            time(relation.identifier, "end"): END,
+            reference(relation.identifier): REFERENCE,
+        }
+        table = self.table(clock_name(self.plan, relation.schedule))
+        return exp.select(*(named(column(own[name]), name) for name in columns(relation.heading))).from_(table)
 
     def stored(self, relation: op.Stored) -> exp.Expr:
         point = self.plan.matches.get(relation.name) or self._joins[relation.name]
@@ -116,9 +123,14 @@ def label_table(label: str) -> str:
     return f"events {label}"
 
 
+def clock_name(plan: Plan, schedule: Schedule) -> str:
+    """What stands for a label for the events of a clock."""
+    return f"#clock {plan.schedules.index(schedule)}"
+
+
 def is_stored(point: Match | Joined) -> bool:
-    """Whether a point has a table; the events of a clock always have."""
-    return bool(point.uses) or (isinstance(point, Match) and isinstance(point.events, op.Clock))
+    """Whether a point has a table."""
+    return bool(point.uses)
 
 
 def is_due(relation: op.Relation) -> exp.Expr:
@@ -159,11 +171,10 @@ class DuckSession:
     def _make_tables(self) -> None:
         for label in self.rows:
             self._make(label_table(label), self._empty(label))
+        for schedule in self.plan.schedules:
+            self._make(label_table(clock_name(self.plan, schedule)), _timed([]))
         for match in self.plan.matches.values():
-            if isinstance(match.events, op.Clock):
-                times = {each: pa.int64() for each in columns(match.events.heading)}
-                self._make(match.name, pa.schema({**times, TAG: pa.int64()}).empty_table())
-            elif is_stored(match):
+            if is_stored(match):
                 self._make_point(match.name, match.relation)
         for rule in self.plan.rules:
             for point in rule.points:
@@ -184,8 +195,7 @@ class DuckSession:
         self._kept[name] = _Kept()
 
     def _empty(self, label: str) -> pa.Table:
-        numbers = [pa.field(name, pa.int64()) for name in (BEGIN, END, REFERENCE, TAG)]
-        return pa.schema([*self.rows[label], *numbers]).empty_table()
+        return _timed(self.rows[label])
 
     # --- statements -----------------------------------------------------------------------------------------------
 
@@ -252,8 +262,15 @@ class DuckSession:
                 (label,) = group.labels
                 found[label] = self._made(label, group.rules, first)
                 self._add(label, found[label])
-        self._end(state.ticked if self.plan.clocks and state.ticked is not None else now)
+        self._end(self._settled())
         return found
+
+    def _settled(self) -> int:
+        """Until when all is known: clocks tick up to the last event, not to now."""
+        state = self._state
+        if not self.plan.schedules:
+            return state.now
+        return state.now if state.ticked is None else min(state.now, state.ticked)
 
     def _rounds(self, group: Group, since: int) -> dict[str, pa.Table]:
         """Rules that need each other: what a round brings is new in the next, until nothing is."""
@@ -277,19 +294,20 @@ class DuckSession:
     def _tick(self, clock: tuple[int, int] | None) -> None:
         """Let the clocks bring about what ends by the greatest end of all events."""
         state = self._state
-        if clock is None or not self.plan.clocks:
+        if clock is None or not self.plan.schedules:
             return
         start = clock[0] if state.ticked is None else state.ticked + 1
-        for match in self.plan.clocks:
-            assert isinstance(match.events, op.Clock)
-            happened = match.events.schedule.between(start, clock[1])
+        for schedule in self.plan.schedules:
+            happened = schedule.between(start, clock[1])
             if happened:
                 begins, ends = (pa.array(each, pa.int64()) for each in zip(*happened, strict=True))
                 tags = pa.repeat(pa.scalar(state.tag, pa.int64()), len(happened))
-                names = columns(match.events.heading)
-                values = {time(ONLY, "begin"): begins, time(ONLY, "end"): ends, reference(ONLY): ends}
-                self._append(match.name, pa.table({**{name: values[name] for name in names}, TAG: tags}))
-                state.fresh[match.name] = state.tag
+                name = clock_name(self.plan, schedule)
+                self._append(label_table(name), pa.table([begins, ends, ends, tags], _timed([]).schema))
+                state.fresh[name] = state.tag
+        for match in self.plan.matches.values():
+            if isinstance(match.events, op.Clock) and is_stored(match):
+                self._insert(match.name, match.relation, state.tag)
         state.ticked = max(clock[1], state.ticked if state.ticked is not None else clock[1])
 
     def _arrive(self, label: str, table: pa.Table) -> None:
@@ -362,7 +380,8 @@ class DuckSession:
         """Compute the points of a rule; whether there may be something to derive."""
         fresh = self._state.fresh
         names = {label for each in rule.rule.events if isinstance(each, op.Events) for label in each.labels}
-        names |= {match.name for match in self.plan.clocks}
+        clocks = [each.schedule for each in rule.rule.events if isinstance(each, op.Clock)]
+        names |= {clock_name(self.plan, schedule) for schedule in clocks}
         comes = any(fresh.get(name, 0) >= since for name in names)
         again = rule.recursive and any(fresh.get(label, 0) >= since for label in rule.rule.asks_for)
         waits = rule.waiting is not None and self._kept[rule.waiting.name].rows > 0
@@ -398,7 +417,8 @@ class DuckSession:
     def _end(self, now: int) -> None:
         """What this step brought is old; what nobody needs any more is forgotten."""
         staged = [point.name for rule in self.plan.rules for point in rule.points if isinstance(point, Staged)]
-        for name in (*map(label_table, self.rows), *staged):
+        clocks = [clock_name(self.plan, schedule) for schedule in self.plan.schedules]
+        for name in (*map(label_table, (*self.rows, *clocks)), *staged):
             if self._kept[name].rows:
                 self._run(f"TRUNCATE {_name(name)}")
                 self._kept[name] = _Kept()
@@ -421,6 +441,11 @@ class DuckSession:
         """How many tuples of each point are kept."""
         waiting = [rule.waiting.name for rule in self.plan.rules if rule.waiting is not None]
         return {name: self._kept[name].rows for name in (*(point.name for point in self.plan.stored), *waiting)}
+
+
+def _timed(children: Iterable[pa.Field]) -> pa.Table:
+    numbers = [pa.field(name, pa.int64()) for name in (BEGIN, END, REFERENCE, TAG)]
+    return pa.schema([*children, *numbers]).empty_table()
 
 
 def _latest(uses: Sequence[Until]) -> str:

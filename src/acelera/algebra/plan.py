@@ -39,6 +39,7 @@ from acelera.algebra.operators import (
 )
 from acelera.algebra.patterns import renamed_content
 from acelera.algebra.rules import Rule, implied
+from acelera.algebra.schedules import Schedule
 
 ONLY = "e"
 """The identifier of the event of a match."""
@@ -139,9 +140,10 @@ class Plan:
         return [rule for group in self.groups for rule in group.rules]
 
     @property
-    def clocks(self) -> list[Match]:
-        """The matches that nobody sends events for."""
-        return [match for match in self.matches.values() if isinstance(match.events, Clock)]
+    def schedules(self) -> list[Schedule]:
+        """When the clocks of the rules bring about events."""
+        clocks = [match.events for match in self.matches.values() if isinstance(match.events, Clock)]
+        return list(dict.fromkeys(each.schedule for each in clocks))
 
     @property
     def stored(self) -> list[Match | Joined]:
