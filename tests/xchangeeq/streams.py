@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 
 import pyarrow as pa
 from hypothesis import strategies as st
-from xchangeeq.strategies import SCHEMAS
 
 from acelera.xchangeeq.terms import Event, Term, Value, events_of
+from xchangeeq.strategies import SCHEMAS
 
 TICK = 500_000
 """Half a second: so that all durations of random programs are whole."""
@@ -35,7 +35,7 @@ _DATA = {
 def streams(draw: st.DrawFn, most: int = 12, last: int = 20, points: bool = False) -> dict[str, pa.Table]:
     """A table for each label; times are #begin and #end."""
     rows: dict[str, list[dict[str, object]]] = {label: [] for label in SCHEMAS}
-    for _ in range(draw(st.integers(0, most))):
+    for _ in range(draw(st.integers(min(4, most), most))):
         label = draw(st.sampled_from("aabbc"))
         begin = draw(st.integers(0, last))
         length = 0 if points else draw(st.sampled_from([0, 0, 0, 1, 2, 5]))

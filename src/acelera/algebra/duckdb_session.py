@@ -221,7 +221,9 @@ class DuckSession:
 
     # --- steps ----------------------------------------------------------------------------------------------------
 
-    def step(self, given: Mapping[str, pa.Table], now: int, clock: tuple[int, int] | None = None) -> dict[str, pa.Table]:
+    def step(
+        self, given: Mapping[str, pa.Table], now: int, clock: tuple[int, int] | None = None
+    ) -> dict[str, pa.Table]:
         """Take the events that end by now; those that are derived, by label. If it fails, all is as before.
 
         `clock` are the smallest and the greatest end of all events so far: absolute timers happen between them.
@@ -316,7 +318,9 @@ class DuckSession:
         if key not in self._statements:
             given = {each.name: each.type for each in table.schema}
             shown = [named(self._column(each, given), each.name) for each in self.rows[label]]
-            different = exp.select(*shown, column(BEGIN), column(END)).distinct().from_(exp.table_("#given", quoted=True))
+            different = (
+                exp.select(*shown, column(BEGIN), column(END)).distinct().from_(exp.table_("#given", quoted=True))
+            )
             number = exp.Add(this=_given("events"), expression=exp.Window(this=exp.RowNumber()))
             numbered = exp.select("*", named(number, REFERENCE), named(_given("tag"), TAG))
             self._statements[key] = _Statement.of(numbered.from_(different.subquery("d")))
@@ -427,7 +431,10 @@ class DuckSession:
             if kept.rows > 2 * kept.looked + _FEW and not any(use.for_ever for use in point.uses):
                 self._keep_only(point.name, f"{_latest(point.uses)} > {now}")
         for rule in self.plan.rules:
-            if rule.waiting is not None and self._kept[rule.waiting.name].looked > self._kept[rule.waiting.name].rows + _FEW:
+            if (
+                rule.waiting is not None
+                and self._kept[rule.waiting.name].looked > self._kept[rule.waiting.name].rows + _FEW
+            ):
                 self._keep_only(rule.waiting.name, "TRUE")
                 self._kept[rule.waiting.name].looked = 0
 
@@ -452,7 +459,9 @@ def _latest(uses: Sequence[Until]) -> str:
     """Until when a tuple matters to one of its uses."""
     latest = []
     for each in (points for use in uses for points in use.meeting.values()):
-        earliest = [f"{_sql(column(time(point.identifier, point.end)))} + {int(bound)}" for point, bound in each.items()]
+        earliest = [
+            f"{_sql(column(time(point.identifier, point.end)))} + {int(bound)}" for point, bound in each.items()
+        ]
         latest.append(f"least({', '.join(earliest)})")
     return f"greatest({', '.join(dict.fromkeys(latest))})"
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from acelera.algebra.operators import Heading
 
-
 BEGIN, END, REFERENCE = "#begin", "#end", "#ref"
 """The columns of an event beside its children."""
 

@@ -321,7 +321,8 @@ def lines_of(relation: Relation) -> list[str]:
 def _line(node: Relation) -> str:
     match node:
         case Events():
-            return f"events {' or '.join(sorted(node.labels))} as {node.identifier}({', '.join(sorted(node.heading.data))})"
+            labels, variables = " or ".join(sorted(node.labels)), ", ".join(sorted(node.heading.data))
+            return f"events {labels} as {node.identifier}({variables})"
         case Clock():
             return f"clock {node.identifier}"
         case Stored():

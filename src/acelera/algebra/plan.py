@@ -14,7 +14,7 @@ name for what it is made of.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from graphlib import TopologicalSorter
 
@@ -148,8 +148,9 @@ class Plan:
     @property
     def stored(self) -> list[Match | Joined]:
         """The points that are kept beyond a step."""
-        joins = [point for rule in self.rules for point in rule.points if isinstance(point, Joined)]
-        return [each for each in (*self.matches.values(), *joins) if each.uses]
+        points: list[Match | Joined] = [*self.matches.values()]
+        points += [point for rule in self.rules for point in rule.points if isinstance(point, Joined)]
+        return [each for each in points if each.uses]
 
 
 def planned(rules: Sequence[Rule], labels: Iterable[str]) -> Plan:
@@ -254,7 +255,7 @@ class _Planner:
             if events.labels & together:
                 staged = Staged(self._name("staged"), made)
                 points.append(staged)
-                made = _added(Stored(staged.name, made), right, lambda one, two, window=window: Collect(one, window, two))
+                made = _collected_in_rounds(Stored(staged.name, made), window, right)
             else:
                 made = Collect(made, window, right)
             made, asked = _selected(made, asked)
@@ -315,14 +316,10 @@ class _Planner:
             joined.uses.append(until)
 
 
-def _added(left: Stored, right: Stored, make: Callable[[Relation, Relation], Relation]) -> Parts:
-    """What a round adds to something made of two that both grow."""
-    return Parts(
-        (
-            make(replace(left, version=Version.NEW), right),
-            make(replace(left, version=Version.OLD), replace(right, version=Version.NEW)),
-        )
-    )
+def _collected_in_rounds(left: Stored, window: str, right: Stored) -> Parts:
+    """What a round adds, where both sides grow from round to round."""
+    new, old = (replace(left, version=version) for version in (Version.NEW, Version.OLD))
+    return Parts((Collect(new, window, right), Collect(old, window, replace(right, version=Version.NEW))))
 
 
 def _waits(rule: Rule) -> bool:

@@ -100,7 +100,9 @@ class Calendar(Schedule):
         passed = datetime.datetime.combine(day, at, ZoneInfo(self.zone)) - _EPOCH
         ticks = Fraction(passed // _MICROSECOND) / self.tick
         if ticks.denominator != 1:
-            raise UsageError(f"{at} in {self.zone} lies between two times of the stream; give its times in a finer unit")
+            raise UsageError(
+                f"{at} in {self.zone} lies between two times of the stream; give its times in a finer unit"
+            )
         return int(ticks)
 
     def _moment(self, ticks: int) -> datetime.datetime:

@@ -224,7 +224,9 @@ class _Matcher:
             way.steps.append(exp.Not(this=exp.paren(self._exists(part, fields, taken, known, pattern.ordered))))
         later += [_Later(part, fields, taken, False) for part in pattern.forbidden]
         if pattern.total:
-            way.steps += [_used_up(*fields[name], [each for each in taken if each.part.column == name]) for name in fields]
+            way.steps += [
+                _used_up(*fields[name], [each for each in taken if each.part.column == name]) for name in fields
+            ]
 
     def _part(
         self,
@@ -276,7 +278,6 @@ class _Matcher:
 
     def _optional(self, way: _Way, part: Part, fields: Fields, place: tuple[exp.Expr, ...]) -> _Taken:
         """A child that is bound if it matches; whether it does is all that must be asked."""
-        value, kind = fields[part.column]
         inner = _Way(bound=dict(way.bound))
         self._part(inner, part, fields, [], False, place, [])
         happens = inner.exists()

@@ -7,7 +7,7 @@ and `X.src` where it is known which node a value came from. What matches events 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Protocol
 
 from sqlglot import exp
@@ -24,7 +24,9 @@ from acelera.language.tree import fold
 class Words(Protocol):
     """What an engine says in words of its own."""
 
-    nodes: Nodes
+    @property
+    def nodes(self) -> Nodes:
+        """How nodes of events are told apart."""
 
     def events(self, relation: op.Events) -> exp.Select:
         """The tuples of events that match a pattern."""
@@ -65,9 +67,9 @@ def _render(node: op.Relation, inner: Sequence[exp.Select], words: Words) -> exp
         case op.Timer():
             return _timer(node, *inner)
         case op.Join():
-            return _join(node, *inner, words.nodes)
+            return _join(node, inner[0], inner[1], words.nodes)
         case op.Collect():
-            return _collect(node, *inner, words.nodes)
+            return _collect(node, inner[0], inner[1], words.nodes)
         case op.Absent():
             return _absent(node, *inner)
         case op.Select():
@@ -139,7 +141,9 @@ def _joined(
     places = _places(one, two)
     both = {source(name) for name in one.sources & two.sources}
     shown = [
-        named(nodes.set_of([column(name, "l"), column(name, "r")]), name) if name in both else column(name, places[name])
+        named(nodes.set_of([column(name, "l"), column(name, "r")]), name)
+        if name in both
+        else column(name, places[name])
         for name in columns(node.heading)
     ]
     query = exp.select(*shown).from_(left.subquery("l"))

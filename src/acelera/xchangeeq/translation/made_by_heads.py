@@ -33,7 +33,9 @@ class _Maker:
             label = self._label(what)
             known = shape.child(label)
             assert known is not None
-            items[label].append(self._collected(child, known) if isinstance(child, ast.All) else self._item(what, known))
+            items[label].append(
+                self._collected(child, known) if isinstance(child, ast.All) else self._item(what, known)
+            )
         return Children(
             tuple(
                 Child(each.label, tuple(items[each.label]), arrow_type(each.content), each.repeated)

@@ -12,7 +12,8 @@ from acelera.language.types import Type
 from acelera.xchangeeq import ast
 from acelera.xchangeeq.problems import ProgramCheckError
 from acelera.xchangeeq.query_terms import type_of_value
-from acelera.xchangeeq.schemas import Child, Content as Inside, Shape, comparable
+from acelera.xchangeeq.schemas import Child, Shape, comparable
+from acelera.xchangeeq.schemas import Content as Inside
 
 MOST_PATTERNS = 256
 

@@ -75,7 +75,8 @@ class Translation:
         if any(not each.choices for each in (*events, *(inner for _, inner in collected))):
             return None
         timers = tuple(
-            RelativeTimer(each.identifier, each.kind, each.anchor, self.ticks(each.duration)) for each in normal.relative
+            RelativeTimer(each.identifier, each.kind, each.anchor, self.ticks(each.duration))
+            for each in normal.relative
         )
         absent = [(window, inner) for window, inner in absent if inner.choices]
         clocks = self._clocks(normal)
