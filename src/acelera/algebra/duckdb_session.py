@@ -97,22 +97,24 @@ class _Words:
         table = self.table(clock_name(self.plan, relation.schedule))
         return exp.select(*(named(column(own[name]), name) for name in columns(relation.heading))).from_(table)
 
-    def stored(self, relation: op.Stored) -> exp.Expr:
+    def stored(self, relation: op.Stored) -> exp.Select:
         point = self.plan.matches.get(relation.name) or self._joins[relation.name]
         if isinstance(point, Waiting):
             return self._due(relation)
         if isinstance(point, Match | Joined) and not is_stored(point):
             assert relation.version is op.Version.NEW
-            return rendered(point.relation if isinstance(point, Match) else point.new, self).subquery("n")
+            return exp.select("*").from_(
+                rendered(point.relation if isinstance(point, Match) else point.new, self).subquery("n")
+            )
         query = exp.select("*").from_(exp.table_(relation.name, quoted=True))
         if relation.version is not op.Version.ALL:
             compare = exp.GTE if relation.version is op.Version.NEW else exp.LT
             query = query.where(compare(this=column(TAG), expression=_given("since")))
-        return query.subquery("s")
+        return query
 
-    def _due(self, relation: op.Stored) -> exp.Expr:
+    def _due(self, relation: op.Stored) -> exp.Select:
         query = exp.select("*").from_(exp.table_(relation.name, quoted=True))
-        return query.where(is_due(relation.of)).subquery("s")
+        return query.where(is_due(relation.of))
 
     def derived(self, relation: op.Derive, operand: exp.Select) -> exp.Select:
         return derived(relation, operand, DuckLists())
@@ -226,10 +228,18 @@ class DuckSession:
     ) -> dict[str, pa.Table]:
         """Take the events that end by now; those that are derived, by label. If it fails, all is as before.
 
-        `clock` are the smallest and the greatest end of all events so far: absolute timers happen between them.
+        `clock` are the smallest and the greatest end of all events so far: absolute timers happen between them. Where a
+        rule has one, time goes on with events alone, since it may still turn out that a timer has happened.
         """
+        if self.plan.schedules:
+            now = self._state.now if clock is None else min(now, clock[1])
         with self._all_or_nothing():
             return self._step(given, now, clock)
+
+    def finish(self) -> dict[str, pa.Table]:
+        """All timers that hang on events happen; absolute ones do not."""
+        with self._all_or_nothing():
+            return self._step({}, END_OF_TIME, None)
 
     @contextmanager
     def _all_or_nothing(self) -> Iterator[None]:
@@ -264,15 +274,8 @@ class DuckSession:
                 (label,) = group.labels
                 found[label] = self._made(label, group.rules, first)
                 self._add(label, found[label])
-        self._end(self._settled())
+        self._end(now)
         return found
-
-    def _settled(self) -> int:
-        """Until when all is known: clocks tick up to the last event, not to now."""
-        state = self._state
-        if not self.plan.schedules:
-            return state.now
-        return state.now if state.ticked is None else min(state.now, state.ticked)
 
     def _rounds(self, group: Group, since: int) -> dict[str, pa.Table]:
         """Rules that need each other: what a round brings is new in the next, until nothing is."""
@@ -361,8 +364,7 @@ class DuckSession:
         if key not in self._statements:
             self._statements[key] = _Statement.of(self._query_of(label, due))
         statement = self._statements[key]
-        given = self._told(statement, since)
-        made = self.connection.sql(statement.text, params=given).to_arrow_table()
+        made: pa.Table = self._run(statement.text, self._told(statement, since)).to_arrow_table()
         for rule in due:
             if rule.waiting is not None:
                 self._take_out(rule.waiting)
