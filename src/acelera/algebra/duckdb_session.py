@@ -10,7 +10,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import duckdb
@@ -20,6 +20,7 @@ from sqlglot import exp
 from acelera.algebra import operators as op
 from acelera.algebra.bounds import Until
 from acelera.algebra.names import BEGIN, END, REFERENCE, columns, reference, time
+from acelera.algebra.packing import packed, unpacked
 from acelera.algebra.plan import Group, Joined, Match, Plan, RulePlan, Staged, Waiting
 from acelera.algebra.schedules import Schedule
 from acelera.algebra.sql.duckdb_words import DuckLists, DuckNodes
@@ -135,11 +136,15 @@ def is_stored(point: Match | Joined) -> bool:
     return bool(point.uses)
 
 
+def last_end(relation: op.Relation) -> exp.Expr:
+    """The end of a tuple: the latest of its times."""
+    ends = [column(time(each, "end")) for each in sorted(relation.heading.times)]
+    return ends[0] if len(ends) == 1 else exp.Greatest(this=ends[0], expressions=ends[1:], ignore_nulls=True)
+
+
 def is_due(relation: op.Relation) -> exp.Expr:
     """Whether all times of a tuple have passed."""
-    ends = [column(time(each, "end")) for each in sorted(relation.heading.times)]
-    last = ends[0] if len(ends) == 1 else exp.Greatest(this=ends[0], expressions=ends[1:], ignore_nulls=True)
-    return exp.LTE(this=last, expression=_given("now"))
+    return exp.LTE(this=last_end(relation), expression=_given("now"))
 
 
 @dataclass
@@ -446,10 +451,42 @@ class DuckSession:
         ((rows,),) = self._run(f"SELECT count(*) FROM {_name(name)}").fetchall()
         self._kept[name] = _Kept(rows, rows)
 
+    # --- what is kept ---------------------------------------------------------------------------------------------
+
+    def _lasting(self) -> list[str]:
+        """The tables that are kept beyond a step."""
+        waiting = [rule.waiting.name for rule in self.plan.rules if rule.waiting is not None]
+        return [*(point.name for point in self.plan.stored), *waiting]
+
     def kept(self) -> dict[str, int]:
         """How many tuples of each point are kept."""
-        waiting = [rule.waiting.name for rule in self.plan.rules if rule.waiting is not None]
-        return {name: self._kept[name].rows for name in (*(point.name for point in self.plan.stored), *waiting)}
+        return {name: self._kept[name].rows for name in self._lasting()}
+
+    @property
+    def waits_until(self) -> int | None:
+        """When the next of the tuples that wait is due; None if nothing waits."""
+        found = []
+        for waiting in (rule.waiting for rule in self.plan.rules):
+            if waiting is not None and self._kept[waiting.name].rows:
+                ((least,),) = self._run(
+                    f"SELECT min({_sql(last_end(waiting.new))}) FROM {_name(waiting.name)}"
+                ).fetchall()
+                found.append(int(least))
+        return min(found, default=None)
+
+    def snapshot(self) -> bytes:
+        """All that must be known to go on."""
+        tables = {name: self._run(f"SELECT * FROM {_name(name)}").to_arrow_table() for name in self._lasting()}
+        return packed(asdict(self._state), tables)
+
+    def restore(self, snapshot: bytes) -> None:
+        """Go on from a snapshot of the same plan, before anything has come."""
+        state, tables = unpacked(snapshot)
+        self._state = _State(**state)
+        self._state.fresh = {}
+        for name, table in tables.items():
+            if table.num_rows:
+                self._append(name, table)
 
 
 def _timed(children: Iterable[pa.Field]) -> pa.Table:

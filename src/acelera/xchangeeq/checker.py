@@ -47,8 +47,9 @@ class Checked:
 
     @property
     def schemas(self) -> dict[str, pa.Schema]:
-        """The columns of each output, after those of time."""
-        return {label: arrow_schema(shape) for label, shape in self.outputs.items()}
+        """The columns of each output, after those of time; of types that base events of the label fit into, too."""
+        made = {label: frozenset(shape.labels) for label, shape in self.outputs.items()}
+        return {label: arrow_schema(_restricted(self.labels[label], names)) for label, names in made.items()}
 
     @property
     def reads(self) -> dict[str, tuple[str, ...]]:
@@ -60,6 +61,10 @@ class Checked:
                     found.setdefault(label, set()).update(columns)
         shapes = {label: self.labels.get(label, Shape()) for label in found}
         return {label: tuple(each for each in shape.labels if each in found[label]) for label, shape in shapes.items()}
+
+
+def _restricted(shape: Shape, labels: frozenset[str]) -> Shape:
+    return Shape(tuple(child for child in shape.children if child.label in labels))
 
 
 def check(program: ast.Program, schemas: Mapping[str, pa.Schema], text: str = "") -> Checked:

@@ -66,7 +66,7 @@ class Translation:
 
     def _rule(self, normal: NormalRule, variables: Mapping[str, Held], longest: Mapping[str, Bound]) -> Rule | None:
         """A rule; None if it can never derive anything."""
-        head = head_of(normal.head, self.checked.outputs[normal.head.label], variables, self.by_value)
+        head = head_of(normal.head, self.checked.labels[normal.head.label], variables, self.by_value)
         sources = frozenset() if self.by_value else aggregated_variables(head)
         make = _Literals(self, variables, sources)
         events = [make.events(each.query, each.identifier or "") for each in normal.events]
