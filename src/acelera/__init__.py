@@ -27,6 +27,7 @@ from acelera.language.builder import A, E, V
 from acelera.notebook import show_tables
 from acelera.query import Query, query
 from acelera.version import __version__ as __version__
+from acelera.xchangeeq.program import Program, program, xchangeeq
 
 __all__ = [
     "A",
@@ -37,6 +38,7 @@ __all__ = [
     "DataError",
     "E",
     "Move",
+    "Program",
     "Query",
     "QueryCheckError",
     "QueryError",
@@ -48,7 +50,9 @@ __all__ = [
     "UsageError",
     "V",
     "aggregate",
+    "program",
     "query",
+    "xchangeeq",
 ]
 
 show_tables()

@@ -51,8 +51,16 @@ def pieces(given: Given, rows: int) -> Iterator[tuple[Given, int]]:
     cuts = np.unique(np.sort(np.concatenate(ends))[rows - 1 :: rows]).tolist() if ends else []
     if not cuts or cuts[-1] < given.last:
         cuts.append(given.last)
-    for after, now in zip([None, *cuts], cuts, strict=False):
-        yield (_part(given, after, now) if len(cuts) > 1 else given), now
+    if len(cuts) == 1:
+        yield given, given.last
+        return
+    tables = {label: table.sort_by(END) for label, table in given.tables.items()}
+    starts = dict.fromkeys(tables, 0)
+    for now in cuts:
+        stops = {label: int(np.searchsorted(table.column(END), now, "right")) for label, table in tables.items()}
+        piece = {label: table.slice(starts[label], stops[label] - starts[label]) for label, table in tables.items()}
+        yield replace(given, tables=piece), now
+        starts = stops
 
 
 def _part(given: Given, after: int | None, by: int | None) -> Given:
