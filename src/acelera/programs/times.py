@@ -66,10 +66,7 @@ class TimeKind:
 
     def said(self, tick: int) -> str:
         """A time as people read it."""
-        try:
-            return str(pa.scalar(int(tick), self.arrow))
-        except (ValueError, OverflowError):  # a year that Python does not know
-            return f"{tick} µs"
+        return _said(pa.scalar(int(tick), self.arrow))
 
     def tick_of(self, moment: object) -> int:
         """The tick of a moment that a user gives."""
@@ -87,6 +84,13 @@ class TimeKind:
             has, lacks = ("have a time zone", "has none") if zoned else ("have no time zone", "has one")
             raise UsageError(f"the times of this stream {has}, and now={moment!r} {lacks}")
         return (moment - datetime(1970, 1, 1, tzinfo=timezone.utc if zoned else None)) // timedelta(microseconds=1)
+
+
+def _said(time: Any) -> str:
+    try:
+        return str(time)
+    except (ValueError, OverflowError):  # a year, or a part of a second, that Python does not know
+        return f"{time.value} {time.type.unit} since 1970"
 
 
 def kind_of(columns: Mapping[str, pa.DataType], unit: str | None) -> TimeKind:
@@ -127,7 +131,7 @@ def ticks_of(column: pa.ChunkedArray, name: str, kind: TimeKind, called: Called)
     if not _castable(column, kind):
         place = next(each for each in range(len(column)) if not _castable(column.slice(each, 1), kind))
         what = "does not fit into 64 bits" if kind.is_integer else "is no whole number of microseconds that can be told"
-        raise DataError(f"{called(place)}: `{name}` is {column[place]}, which {what}; round it where it is made")
+        raise DataError(f"{called(place)}: `{name}` is {_said(column[place])}, which {what}; round it where it is made")
     ticks: Ticks = column.cast(kind.arrow).cast(pa.int64()).to_numpy()
     return ticks
 
