@@ -7,6 +7,8 @@
 [{'a_price': 101, 'hi': 80}, {'a_price': 101, 'hi': 81}, {'a_price': 101, 'hi': 81}]
 """
 
+from typing import TYPE_CHECKING
+
 from acelera.automata.model import Acea, Move
 from acelera.errors import (
     AceleraError,
@@ -27,7 +29,10 @@ from acelera.language.builder import A, E, V
 from acelera.notebook import show_tables
 from acelera.query import Query, query
 from acelera.version import __version__ as __version__
-from acelera.xchangeeq.program import Program, program, xchangeeq
+from acelera.xchangeeq.program import Program, program
+
+if TYPE_CHECKING:  # when it runs, it is the package of this name that is called
+    from acelera.xchangeeq.program import xchangeeq
 
 __all__ = [
     "A",

@@ -24,7 +24,7 @@ from xchangeeq.programs import P
 
 @pytest.fixture
 def judging(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys.modules["acelera.xchangeeq"], "engine", JudgingEngine, raising=False)
+    monkeypatch.setitem(sys.modules, "acelera.xchangeeq.engine", JudgingEngine)  # type: ignore[arg-type]  # a double
 
 
 # --- program P and the stream of the paper ------------------------------------------------------------------------
@@ -341,8 +341,8 @@ rules
 # --- one name for a function and a package ------------------------------------------------------------------------
 
 ORDERS = [
-    "import acelera as ac; import acelera.xchangeeq.strata; from acelera.xchangeeq import ast",
-    "import acelera.xchangeeq.ast; import acelera as ac; import sys; ast = sys.modules['acelera.xchangeeq.ast']",
+    "import acelera as ac; import acelera.xchangeeq.ast as ast",
+    "import acelera.xchangeeq.ast; import acelera as ac; ast = acelera.xchangeeq.ast",
 ]
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -60,31 +62,31 @@ class _Compiled:
 
     def open(self) -> Stepping:
         """An engine that has seen nothing."""
-        from acelera.xchangeeq import engine  # type: ignore[attr-defined,unused-ignore]
+        from acelera.xchangeeq.engine import opened  # type: ignore[import-not-found,unused-ignore]
 
-        return engine.opened(*self.options, self.aggregates)  # type: ignore[no-any-return,unused-ignore]
+        return opened(*self.options, self.aggregates)  # type: ignore[no-any-return,unused-ignore]
 
     def resume(self, data: bytes) -> Stepping:
         """An engine that goes on."""
-        from acelera.xchangeeq import engine  # type: ignore[attr-defined,unused-ignore]
+        from acelera.xchangeeq.engine import resumed  # type: ignore[import-not-found,unused-ignore]
 
-        return engine.resumed(*self.options, self.aggregates, data)  # type: ignore[no-any-return,unused-ignore]
+        return resumed(*self.options, self.aggregates, data)  # type: ignore[no-any-return,unused-ignore]
 
     def plan(self) -> list[str]:
         """How an engine runs it, in words."""
-        from acelera.xchangeeq import engine  # type: ignore[attr-defined,unused-ignore]
+        from acelera.xchangeeq.engine import explained  # type: ignore[import-not-found,unused-ignore]
 
-        return engine.explained(*self.options)  # type: ignore[no-any-return,unused-ignore]
+        return explained(*self.options)  # type: ignore[no-any-return,unused-ignore]
 
 
 class Program:
     """A program of rules, made by `acelera.xchangeeq`.
 
     >>> import acelera as ac
-    >>> p = ac.xchangeeq("DETECT hot { in { var R } } ON temp {{ in {{ var R }}, at {{ var V }} }} where { var V > 9 } END")
+    >>> p = ac.xchangeeq("DETECT hot { in { var R } } ON temp {{ in {{ var R }}, v {{ var V }} }} where {var V > 9}END")
     >>> p
     <acelera.Program makes hot of temp>
-    >>> p.run([{"type": "temp", "t": 1, "in": "hall", "at": 41}], time="t", method="semantics")["hot"].to_pylist()
+    >>> p.run([{"type": "temp", "t": 1, "in": "hall", "v": 41}], time="t", method="semantics")["hot"].to_pylist()
     [{'begin': 1, 'end': 1, 'in': 'hall'}]
 
     Attributes
@@ -352,6 +354,15 @@ def xchangeeq(text: str, aggregates: str = "nodes") -> Program:
       hint: bind it in an event or collect literal: temp {{ value {{ var V }} }}
     """
     return Program(text, aggregates)
+
+
+class _Called(ModuleType):
+    """The package of the name `xchangeeq`: to call it is to call the function, and its modules can be imported."""
+
+    __call__ = staticmethod(xchangeeq)
+
+
+sys.modules[__package__].__class__ = _Called
 
 
 def program(text: str) -> Program:
