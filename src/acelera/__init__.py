@@ -29,10 +29,11 @@ from acelera.language.builder import A, E, V
 from acelera.notebook import show_tables
 from acelera.query import Query, query
 from acelera.version import __version__ as __version__
-from acelera.xchangeeq.program import Program, program
 
-if TYPE_CHECKING:  # when it runs, it is the package of this name that is called
-    from acelera.xchangeeq.program import xchangeeq
+if TYPE_CHECKING:  # when it runs, programs are imported once they are asked for; the package xchangeeq can be called
+    from acelera.xchangeeq.program import Program, program, xchangeeq
+else:
+    from acelera import xchangeeq
 
 __all__ = [
     "A",
@@ -59,5 +60,14 @@ __all__ = [
     "query",
     "xchangeeq",
 ]
+
+
+def __getattr__(name: str) -> object:
+    if name in ("Program", "program"):
+        from acelera.xchangeeq import program as module
+
+        return getattr(module, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
 
 show_tables()

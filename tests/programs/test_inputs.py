@@ -8,11 +8,11 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from acelera.algebra.names import BEGIN, END
 from acelera.errors import AceleraError, DataError, SchemaError, UsageError
 from acelera.programs.announcement import Announced, Asked, announce, columns_of, labels_in
 from acelera.programs.inputs import Due, Given, read
 from acelera.programs.options import how
-from acelera.programs.times import BEGIN, END
 from acelera.tables import to_arrow
 
 ASKED = Asked(("temp", "smoke"), ("fire",))

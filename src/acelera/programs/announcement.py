@@ -9,12 +9,13 @@ from typing import TypeAlias
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from acelera.algebra.names import BEGIN, END
 from acelera.errors import SchemaError, did_you_mean, listing
 from acelera.language.schema import refuse_repeated
 from acelera.language.types import Type, parse_type
 from acelera.programs.columns import plain, plain_column
 from acelera.programs.options import How
-from acelera.programs.times import BEGIN, END, TimeKind, kind_of
+from acelera.programs.times import TimeKind, kind_of
 from acelera.tables import described_by
 
 

@@ -10,11 +10,12 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from acelera.algebra.names import BEGIN, END
 from acelera.errors import DataError, SchemaError, UsageError, did_you_mean
 from acelera.language.schema import refuse_repeated
 from acelera.programs.announcement import Announced
 from acelera.programs.columns import plain_column
-from acelera.programs.times import BEGIN, END, Ticks, ticks_of
+from acelera.programs.times import Ticks, ticks_of
 from acelera.tables import refuse_bad_text, to_arrow
 
 Places = npt.NDArray[np.int64]

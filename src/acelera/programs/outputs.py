@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
 
+from acelera.algebra.names import BEGIN, END
 from acelera.programs.columns import plain_column
-from acelera.programs.times import BEGIN, END, TimeKind
+from acelera.programs.times import TimeKind
 
 TIMES = ("begin", "end")
 """The columns of time of what is given to users."""

@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from acelera.algebra.names import END
 from acelera.programs.inputs import Due, Given, read
 from acelera.programs.session import ProgramSession
-from acelera.programs.times import END
 
 ROWS_AT_ONCE = 1 << 17
 """So many rows, or a few more, are taken in one step: between steps an engine forgets what it no longer needs."""

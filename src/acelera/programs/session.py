@@ -14,8 +14,7 @@ from acelera.programs.announcement import Announced
 from acelera.programs.descriptions import described
 from acelera.programs.inputs import Counts, Due, Given, read
 from acelera.programs.outputs import output_schema, shown
-from acelera.programs.stepping import CLOCK, Stepping
-from acelera.programs.times import BEGIN, END
+from acelera.programs.stepping import Stepping
 
 
 class ProgramSession:
@@ -38,12 +37,11 @@ class ProgramSession:
         announced: Announced,
         outputs: Mapping[str, pa.Schema],
         fingerprint: str,
-        clocked: bool = True,
     ) -> None:
         self.announced, self._engine, self._outputs = announced, engine, outputs
-        self._fingerprint, self._clocked = fingerprint, clocked
+        self._fingerprint, self._finished = fingerprint, False
         self._now: int | None = None
-        self._begun = self._finished = False
+        self._clock: tuple[int, int] | None = None
         self._rows: Counts = {}
 
     # --- what users call ------------------------------------------------------------------------------------------
@@ -58,7 +56,8 @@ class ProgramSession:
 
         The events end after all that were pushed before; within a batch they need no order. `now` is the greatest end
         among them, or a later moment that is given: no event that ends by then will come. So `push([], now=…)` moves
-        time on without events, and timers happen. What fails leaves the session as it was.
+        time on without events, and relative timers happen; absolute and periodic ones happen once an event ends with
+        them or later. What fails leaves the session as it was.
         """
         self._ready()
         until = None if now is None else self._moment(now)
@@ -74,7 +73,8 @@ class ProgramSession:
     def snapshot(self) -> bytes:
         """All that is needed to go on elsewhere, or later, with `Program.resume`; this session can go on as well."""
         self._ready()
-        state = {"now": self._now, "begun": self._begun, "rows": dict(self._rows)}
+        clock = None if self._clock is None else list(self._clock)
+        state = {"now": self._now, "clock": clock, "rows": dict(self._rows)}
         engine = np.frombuffer(self._engine.snapshot(), np.uint8)
         return pack(self._fingerprint, {"session": state, "engine": engine, **described(self.announced)})
 
@@ -86,15 +86,16 @@ class ProgramSession:
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Go on from a snapshot."""
-        self._now, self._begun, self._rows = state["now"], state["begun"], dict(state["rows"])
+        self._now, self._rows = state["now"], state["rows"]
+        self._clock = None if state["clock"] is None else (state["clock"][0], state["clock"][1])
 
     def take(self, given: Given, now: int) -> dict[str, pa.Table]:
         """Take events that were read and end by now; what the engine makes of them."""
-        tables, begins = given.tables, not self._begun and given.first is not None
-        if begins and self._clocked:
-            tables = {**tables, CLOCK: pa.table({name: pa.array([given.first], pa.int64()) for name in (BEGIN, END)})}
-        made = self._engine.step(tables, now)
-        self._now, self._begun, self._rows = now, self._begun or begins, given.rows
+        clock = self._clock
+        if given.first is not None and given.last is not None:
+            clock = (given.first if clock is None else clock[0], min(given.last, now))
+        made = self._engine.step(given.tables, now, clock)
+        self._now, self._clock, self._rows = now, clock, given.rows
         return made
 
     def take_rest(self) -> dict[str, pa.Table]:

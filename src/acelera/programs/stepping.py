@@ -7,12 +7,6 @@ from typing import Protocol
 
 import pyarrow as pa
 
-CLOCK = ""
-"""The label under which the first events tell when time began, which is what absolute and periodic timers need.
-
-No rule can ask for it, as it is no label. Of events that no rule asks for an engine sees nothing else.
-"""
-
 
 class Stepping(Protocol):
     """Rules over a stream, step by step.
@@ -20,11 +14,14 @@ class Stepping(Protocol):
     Tables have a column for each child, and the ticks `#begin` and `#end`.
     """
 
-    def step(self, given: Mapping[str, pa.Table], now: int) -> dict[str, pa.Table]:
+    def step(
+        self, given: Mapping[str, pa.Table], now: int, clock: tuple[int, int] | None = None
+    ) -> dict[str, pa.Table]:
         """Take the events that end after the last step and by now; those that are derived and end by now, by label.
 
-        Derived events that came in as well are not among them. Absolute and periodic timers happen from the first
-        event on (see CLOCK) until now. If it fails, all is as before.
+        Derived events that came in as well are not among them. `clock` are the smallest and the greatest end of all
+        events so far, also of those that no rule asks for: absolute and periodic timers happen between them. If it
+        fails, all is as before.
         """
 
     def finish(self) -> dict[str, pa.Table]:

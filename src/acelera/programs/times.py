@@ -16,9 +16,6 @@ import pyarrow as pa
 from acelera.errors import DataError, SchemaError, UsageError
 from acelera.programs.columns import plain_column
 
-BEGIN, END = "#begin", "#end"
-"""The columns of ticks in tables that an engine takes and gives: data may have a `begin` and an `end` of its own."""
-
 UNITS = {
     "us": 1,
     "ms": 1_000,

@@ -7,8 +7,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from acelera.algebra.names import BEGIN, END
 from acelera.programs.inputs import Given
-from acelera.programs.times import BEGIN, END
 from acelera.xchangeeq import ast
 from acelera.xchangeeq.schemas import Content, Shape, arrow_schema
 from acelera.xchangeeq.semantics import derive

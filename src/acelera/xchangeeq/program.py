@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from acelera.algebra.names import BEGIN, END
 from acelera.engine.storage.snapshots import fingerprint_of, unpack
 from acelera.engine.storage.validation import fitting
 from acelera.errors import AceleraWarning, Problem, UsageError, did_you_mean, render
@@ -24,7 +23,6 @@ from acelera.programs.outputs import TIMES, output_schema, shown
 from acelera.programs.running import run_in_pieces, run_whole
 from acelera.programs.session import ProgramSession
 from acelera.programs.stepping import Stepping
-from acelera.programs.times import BEGIN, END
 from acelera.spark.schemas import is_spark
 from acelera.tables import in_batches, to_arrow
 from acelera.xchangeeq import ast
@@ -62,19 +60,19 @@ class _Compiled:
 
     def open(self) -> Stepping:
         """An engine that has seen nothing."""
-        from acelera.xchangeeq.engine import opened  # type: ignore[import-not-found,unused-ignore]
+        from acelera.xchangeeq.engine import opened
 
-        return opened(*self.options, self.aggregates)  # type: ignore[no-any-return,unused-ignore]
+        return opened(*self.options, self.aggregates)  # type: ignore[return-value,unused-ignore]
 
     def resume(self, data: bytes) -> Stepping:
         """An engine that goes on."""
-        from acelera.xchangeeq.engine import resumed  # type: ignore[import-not-found,unused-ignore]
+        from acelera.xchangeeq.engine import resumed  # type: ignore[attr-defined,unused-ignore]
 
         return resumed(*self.options, self.aggregates, data)  # type: ignore[no-any-return,unused-ignore]
 
     def plan(self) -> list[str]:
         """How an engine runs it, in words."""
-        from acelera.xchangeeq.engine import explained  # type: ignore[import-not-found,unused-ignore]
+        from acelera.xchangeeq.engine import explained  # type: ignore[attr-defined,unused-ignore]
 
         return explained(*self.options)  # type: ignore[no-any-return,unused-ignore]
 
@@ -135,11 +133,6 @@ class Program:
         roots = [root_label(query) for rule in normal_rules(self.ast) for _, query in rule.queries]
         labels = dict.fromkeys(label for label in roots if label is not None)
         return Asked(tuple(labels), self.outputs, None in roots)
-
-    @cached_property
-    def _clocked(self) -> bool:
-        """Whether it looks at the clock."""
-        return any(rule.absolute or rule.periodic for rule in normal_rules(self.ast))
 
     @cached_property
     def _fingerprint(self) -> str:
@@ -304,7 +297,7 @@ class Program:
                 warnings.warn(render(problem, self.text), AceleraWarning, stacklevel=4)
 
     def _session(self, compiled: _Compiled, engine: Stepping) -> ProgramSession:
-        return ProgramSession(engine, compiled.stream, compiled.checked.schemas, self._fingerprint, self._clocked)
+        return ProgramSession(engine, compiled.stream, compiled.checked.schemas, self._fingerprint)
 
     def _run_in_pieces(self, schema: pa.Schema, batches: Iterator[object], told: How) -> dict[str, pa.Table]:
         compiled = self._compiled(announce(schema, told, self._asked))
@@ -354,15 +347,6 @@ def xchangeeq(text: str, aggregates: str = "nodes") -> Program:
       hint: bind it in an event or collect literal: temp {{ value {{ var V }} }}
     """
     return Program(text, aggregates)
-
-
-class _Called(ModuleType):
-    """The package of the name `xchangeeq`: to call it is to call the function, and its modules can be imported."""
-
-    __call__ = staticmethod(xchangeeq)
-
-
-sys.modules[__package__].__class__ = _Called
 
 
 def program(text: str) -> Program:
