@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 
 import acelera as ac
-from acelera.errors import AceleraError, QueryCheckError, SchemaError, UsageError
+from acelera.errors import AceleraError, DataError, QueryCheckError, SchemaError, UsageError
 from acelera.tables import to_arrow
 from acelera.xchangeeq.durations import parse_duration, ticks
 from acelera.xchangeeq.printer import print_program
@@ -338,12 +338,26 @@ rules
     assert "\n\nplan\n  a tick is 1 µs\n  longest: {'a': 0, 'd': 0}\n\nwarnings\n  line 1, column " in explained
 
 
+def test_a_label_that_is_no_text() -> None:
+    table = pa.table({"type": pa.array([b"a", b"\xff"]).view(pa.string()), "t": [1, 2]})
+    with pytest.raises(DataError, match="row 2: the column `type` of type string cannot be read"):
+        ac.xchangeeq("DETECT b { } ON a {{ }} END").run(table, time="t")
+
+
 # --- one name for a function and a package ------------------------------------------------------------------------
 
 ORDERS = [
     "import acelera as ac; import acelera.xchangeeq.ast as ast",
     "import acelera.xchangeeq.ast; import acelera as ac; ast = acelera.xchangeeq.ast",
 ]
+
+
+def test_programs_are_imported_when_they_are_asked_for() -> None:
+    script = (
+        "import acelera, sys; print([each for each in ('duckdb', 'acelera.xchangeeq.parser') if each in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
 
 
 def test_the_function_and_the_package_go_together() -> None:

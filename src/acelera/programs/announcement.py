@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -16,7 +17,7 @@ from acelera.language.types import Type, parse_type
 from acelera.programs.columns import plain, plain_column
 from acelera.programs.options import How
 from acelera.programs.times import TimeKind, kind_of
-from acelera.tables import described_by
+from acelera.tables import described_by, refuse_bad_text
 
 
 @dataclass(frozen=True)
@@ -140,10 +141,11 @@ def labels_in(table: pa.Table, how: How, asked: Asked) -> dict[str, pa.Schema]:
     """
     if how.type_column not in table.column_names:
         return {}
-    types = table.column(how.type_column)
+    types = plain_column(table.column(how.type_column))
+    refuse_bad_text(pa.table({how.type_column: types}), np.arange(1, table.num_rows + 1))
     found = {}
     for label in types.unique().drop_null().to_pylist():
         if isinstance(label, str) and asked.concerns(label) and (asked.every or label in asked.made):
-            rows = table.filter(pc.equal(plain_column(types), label))
+            rows = table.filter(pc.equal(types, label))
             found[label] = pa.schema([each for each in table.schema if rows.column(each.name).null_count < len(rows)])
     return found
