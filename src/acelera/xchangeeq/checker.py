@@ -73,6 +73,29 @@ def check(program: ast.Program, schemas: Mapping[str, pa.Schema], text: str = ""
     `schemas` has the columns of each label but those of time, and `text` is what the program was read from.
     """
     base, notes = shapes_of(schemas), Notes()
+    rules, graph, strata = _ruled(program, text, notes)
+    outputs = _outputs(rules, graph.needed_first(), base, notes)
+    labels = _together(base, outputs, rules, notes)
+    variables = tuple(_variables(each, labels, notes) for each in rules)
+    for each in rules:
+        warn(each, labels, notes)
+    if notes.problems or strata is None:
+        raise ProgramCheckError(sorted(notes.problems, key=_place), text)
+    warnings = tuple(sorted(notes.warnings, key=_place))
+    return Checked(program, rules, variables, labels, outputs, graph, strata, warnings, frozenset(base))
+
+
+def check_rules(program: ast.Program, text: str = "") -> Strata:
+    """Find every mistake that can be found without schemas; the strata of the rules."""
+    notes = Notes()
+    _, _, strata = _ruled(program, text, notes)
+    if notes.problems or strata is None:
+        raise ProgramCheckError(sorted(notes.problems, key=_place), text)
+    return strata
+
+
+def _ruled(program: ast.Program, text: str, notes: Notes) -> tuple[tuple[NormalRule, ...], RuleGraph, Strata | None]:
+    """The rules in normal form, and what they need of each other."""
     for rule in program.rules:
         _check_size(rule, notes)
     if notes.problems:
@@ -87,15 +110,7 @@ def check(program: ast.Program, schemas: Mapping[str, pa.Schema], text: str = ""
     graph = graph_of(program, rules)
     strata = stratify(graph, notes)
     _check_recursion(program, graph, notes)
-    outputs = _outputs(rules, graph.needed_first(), base, notes)
-    labels = _together(base, outputs, rules, notes)
-    variables = tuple(_variables(each, labels, notes) for each in rules)
-    for each in rules:
-        warn(each, labels, notes)
-    if notes.problems or strata is None:
-        raise ProgramCheckError(sorted(notes.problems, key=_place), text)
-    warnings = tuple(sorted(notes.warnings, key=_place))
-    return Checked(program, rules, variables, labels, outputs, graph, strata, warnings, frozenset(base))
+    return rules, graph, strata
 
 
 def _place(problem: Problem) -> Span:
