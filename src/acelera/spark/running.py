@@ -21,7 +21,7 @@ from acelera.spark.batch import run_batch
 from acelera.spark.pipeline import pipeline_of
 from acelera.spark.schemas import arrow_schema, nullable, spark_schema
 from acelera.spark.spark_expressions import quoted
-from acelera.spark.streaming import check_watermark, run_streaming
+from acelera.spark.streaming import check_order, run_streaming
 
 _DEFAULT_PYTHON = "python3"
 """What Spark's workers run if nothing is said."""
@@ -53,7 +53,7 @@ def _check_frames(frames: Mapping[str, Any], schema: Schema) -> None:
             if column not in frame.columns:
                 raise SchemaError(f"order_by: there is no column `{column}` in the frame of {name}")
         if growing:
-            check_watermark(frame, schema, f" of the frame of {name}")
+            check_order(frame, schema, f" of the frame of {name}")
     alike = None if _tells_case(frame) else _names_alike(schema.columns)
     if alike is not None:
         raise UsageError(
