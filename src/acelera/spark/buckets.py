@@ -64,6 +64,9 @@ class Hosted(Protocol):
         A row without a time is refused.
         """
 
+    def late_rows(self, rows: pa.Table) -> pa.Table:
+        """Late rows as they are given to users who ask for them."""
+
     def open(self, bucket: int) -> Running:
         """Begin."""
 

@@ -49,11 +49,11 @@ class Transport:
     buckets: int
 
 
-def hosted(frame: Any, transport: Transport, task: Hosted, late_columns: list[str]) -> Any:
-    """What each bucket gives, with these columns of late rows if there are any."""
+def hosted(frame: Any, transport: Transport, task: Hosted, late_events: bool) -> Any:
+    """What each bucket gives, with late rows if they are asked for."""
     packed = frame.mapInArrow(_packer(transport), f"{BUCKET} int, {ROWS} binary")
     output = f"{FOUND} binary, {LATE} bigint, {LATE_ROWS} binary"
-    processor = _processor(task, late_columns)
+    processor = _processor(task, late_events)
     return packed.groupBy(BUCKET).transformWithStateInPandas(processor, output, "Append", "EventTime")
 
 
@@ -152,7 +152,7 @@ class _Kept:
         self._state.removeKey((number,))
 
 
-def _processor(task: Hosted, late_columns: list[str]) -> Any:
+def _processor(task: Hosted, late_events: bool) -> Any:
     from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
 
     made_by = f"{BUCKETS} buckets, {task.fingerprint}"
@@ -206,8 +206,8 @@ def _processor(task: Hosted, late_columns: list[str]) -> Any:
             for timer in list(self.handle.listTimers()):
                 self.handle.deleteTimer(timer)
             self.handle.registerTimer(max(int(timers.getCurrentWatermarkInMs()), 0) + 1)  # as soon as it moves
-            late = pa.concat_tables(bucket.late).select(late_columns) if late_columns and bucket.late else None
-            packed = None if late is None else to_bytes(late)
+            late = late_events and bucket.late_events
+            packed = to_bytes(task.late_rows(pa.concat_tables(bucket.late))) if late else None
             yield pd.DataFrame({FOUND: [None], LATE: [bucket.late_events], LATE_ROWS: [packed]})
 
         def _keep(self, snapshot: bytes, before: int) -> int:

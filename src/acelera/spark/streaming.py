@@ -61,7 +61,7 @@ def _processed(frame: Any, query: CompiledQuery, pipeline: Pipeline, late_events
     moved = frame.select(spread, *travelling(columns, query, pipeline, tests))
     names = tuple(names_of(columns, pipeline))
     transport = Transport(names, (names,), BUCKETS if pipeline.keys else 1)
-    return hosted(moved, transport, task, list(schema.columns) if late_events else [])
+    return hosted(moved, transport, task, late_events)
 
 
 def _stream_schema(schema: Schema) -> pa.Schema:
@@ -97,6 +97,10 @@ class QueryTask:
         rows = rows.cast(pa.schema(list(zip(rows.column_names, kinds, strict=True))))
         order_columns(rows, schema, None)
         return rows
+
+    def late_rows(self, rows: pa.Table) -> pa.Table:
+        """The columns of the stream."""
+        return rows.select(list(self.task.query.schema.columns))
 
     def open(self, bucket: int) -> Matching:
         """A session."""
