@@ -7,7 +7,7 @@ happens there.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from typing import Any
@@ -70,9 +70,7 @@ def run_streaming(frames: Any, task: ProgramTask, late_events: str | None = None
     frame = next(iter(parts.values()))
     see_to_python(frame.sparkSession)
     check_requirements(frame, max(BUCKETS, len(task.places)))
-    columns = _result(task, tells_case(frame))
-    if late_events is not None:
-        columns = with_late_events(columns, late_events, task.late_type)
+    columns = _result(task, late_events, tells_case(frame))
     moved = reduce(
         lambda one, two: one.unionByName(two), (_travelling(each, label, task) for label, each in parts.items())
     )
@@ -81,18 +79,26 @@ def run_streaming(frames: Any, task: ProgramTask, late_events: str | None = None
     return Streamed(with_watermark(derived, END, delay_of(frame, task.end)), task.outputs)
 
 
-def _result(task: ProgramTask, tells_case: bool) -> pa.Schema:
-    """The columns of the result. Spark need not tell them apart by case."""
+def _result(task: ProgramTask, late_events: str | None, tells_case: bool) -> pa.Schema:
+    """The columns of the result, with one for late events if it has a name."""
     data = [pa.field(label, pa.struct(schema)) for label, schema in task.outputs.items() if len(schema)]
     found = pa.schema([(TYPE, pa.string()), (BEGIN, TIMESTAMP), (END, TIMESTAMP), *data])
-    taken = next((each.name for each in data if each.name in (TYPE, BEGIN, END)), None)
-    alike = (taken, taken) if taken else None if tells_case else names_alike(found.names)
+    _refuse_taken(found.names, tells_case)
+    if late_events is None:
+        return found
+    _refuse_taken([TYPE, BEGIN, END, *task.labels], tells_case)
+    return with_late_events(found, late_events, task.late_type)
+
+
+def _refuse_taken(names: Sequence[str], tells_case: bool) -> None:
+    """Labels are columns, and Spark need not tell those apart by case."""
+    taken = next((name for name in names[3:] if name in names[:3]), None)
+    alike = (taken, taken) if taken else None if tells_case else names_alike(names)
     if alike is not None:
         raise UsageError(
-            f"a rule makes `{alike[1]}`, and the result has a column `{alike[0]}`, which Spark does not tell apart; "
-            "give the label another name"
+            f"the label `{alike[1]}` would be a column beside `{alike[0]}`, which Spark does not tell apart; give the "
+            "label another name"
         )
-    return found
 
 
 # --- rows ---------------------------------------------------------------------------------------------------------

@@ -126,7 +126,8 @@ class ProgramTask:
 
     def conform(self, rows: pa.Table) -> pa.Table:
         """Rows of the types that were announced; one without a time, or that ends before it begins, is refused."""
-        known = {name: pa.struct(schema) for schema, name in self.slots.items()} | dict.fromkeys(self.times, TIMESTAMP)
+        known = {TYPE: pa.string(), **dict.fromkeys(self.times, TIMESTAMP)}
+        known |= {name: pa.struct(schema) for schema, name in self.slots.items()}
         fields = [pa.field(each.name, known.get(each.name, each.type)) for each in rows.schema]
         rows = rows.cast(pa.schema(fields))
         for inner, name in zip(self.times, filter(None, (self.begin, self.end)), strict=True):
