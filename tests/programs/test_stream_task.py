@@ -200,7 +200,7 @@ def in_time(batches: list[list[Event]], watermarks: list[int]) -> list[Event]:
 
 
 @pytest.mark.property
-@settings(max_examples=int(os.environ.get("ACELERA_EXAMPLES", "25")))
+@settings(max_examples=int(os.environ.get("ACELERA_EXAMPLES", "50")))
 @given(arrival=arrivals(), forgets=st.booleans())
 def test_arrival_changes_nothing(arrival: tuple[list[list[Event]], list[int]], forgets: bool) -> None:
     batches, watermarks = arrival
@@ -252,6 +252,14 @@ def test_a_late_row_counts_once_however_many_components_need_it() -> None:
     stream.read([], 50 * SECOND)
     stream.read([ev("temp", 40 * SECOND, area="r", sensor="s", value=1.0), ev("other", 40 * SECOND)], 50 * SECOND)
     assert stream.late == 2
+
+
+def test_a_clock_begins_with_the_first_row_of_all() -> None:
+    """A period that nothing of a label lies in happens, if the stream had begun."""
+    stream = Stream(TASK, forgets=True)
+    stream.read([ev("other", 15 * SECOND), ev("temp", 25 * SECOND, sensor="s")], 0)
+    stream.read([], 30 * SECOND)
+    assert ev("before", 0, 25 * SECOND, sensor="s") in stream.derived()
 
 
 @pytest.mark.parametrize(
