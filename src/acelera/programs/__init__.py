@@ -1,1 +1,1 @@
-"""What all languages of rules share: how events come in and go out, sessions, and what an engine must be able to do."""
+"""What all languages of rules share: events in and out, sessions, Spark, pictures and pages, engines to run them."""
