@@ -112,7 +112,8 @@ def _layers(
             elif not done[target]:
                 done[target] = 1
                 path.append((target, iter(following[target])))
-    layers, least, ordered = [0] * states, 0, sorted(finished[::-1], key=lambda state: bands[state])
+    finished.reverse()
+    layers, least, ordered = [0] * states, 0, sorted(finished, key=lambda state: bands[state])
     for _, band in itertools.groupby(ordered, key=lambda state: bands[state]):
         inside = list(band)
         for state in inside:  # no forward edge leads to a state that comes earlier
