@@ -1,0 +1,1 @@
+"""What programs of rules have in common, whatever language they are written in."""
