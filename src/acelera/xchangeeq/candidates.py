@@ -41,11 +41,16 @@ class _Table:
     rows: dict[tuple[Hashable, ...], _Rows]
 
 
+def in_order(events: Iterable[Event]) -> list[Event]:
+    """Events by where they begin, in an order that is always the same."""
+    return sorted(events, key=lambda each: (each.begin, each.end, each.label, str(each.term)))
+
+
 class Candidates:
     """Events among which those are looked for that another was made from."""
 
     def __init__(self, events: Iterable[Event]) -> None:
-        self._events = sorted(events, key=lambda each: each.begin)
+        self._events = in_order(events)
         self._by_label: dict[str, list[tuple[int, Event]]] = {}
         for number, event in enumerate(self._events):
             self._by_label.setdefault(event.label, []).append((number, event))

@@ -14,7 +14,7 @@ from fractions import Fraction
 
 from acelera.errors import QueryCheckError
 from acelera.xchangeeq import ast
-from acelera.xchangeeq.candidates import Candidates, Values
+from acelera.xchangeeq.candidates import Candidates, Values, in_order
 from acelera.xchangeeq.normal import NormalRule, asked, normal_rules
 from acelera.xchangeeq.problems import Notes
 from acelera.xchangeeq.semantics.construction import Construction, columns_of, outside, split
@@ -23,7 +23,7 @@ from acelera.xchangeeq.semantics.timers import Clock, Timer, absolute, periodic,
 from acelera.xchangeeq.semantics.truth import Trace
 from acelera.xchangeeq.simulation import Binding, Substitution, joined
 from acelera.xchangeeq.strata import graph_of, stratify
-from acelera.xchangeeq.terms import Event, Term, Value, identity, name_of
+from acelera.xchangeeq.terms import Event, Term, Time, Value, identity, name_of
 
 CLOSE = 1e-9
 """How much floats may differ that were added up in another order, relative to their size."""
@@ -44,11 +44,13 @@ def lineage(
     derived: Iterable[Event],
     aggregates: str = "nodes",
     tick: int | Fraction = 1,
+    ends: tuple[Time, Time] | None = None,
 ) -> dict[Event, Way]:
     """For each derived event one way in which it was made, in an order in which it comes after all it was made from.
 
     `derived` are all events that the program derives, or all that end by some time; `events` the base events up to
-    then. An event that no rule makes of these is left out. `aggregates` and `tick` are those of `derive`.
+    then; `ends` are the smallest and the greatest end of all base events, if these are not all. An event that no rule
+    makes of these is left out. `aggregates` and `tick` are those of `derive`.
 
     >>> from acelera.xchangeeq.parser import parse_program
     >>> program = parse_program("DETECT d { } ON and { event i: a {{ }}, event w: timer:extend [ event i, 2 s ] } END")
@@ -61,8 +63,10 @@ def lineage(
     if strata is None:
         raise QueryCheckError(notes.problems)
     base = frozenset(events)
-    left = sorted(frozenset(derived) - base, key=lambda each: (each.end, each.begin))
-    makers = _Makers(base, left, Construction(aggregates, columns_of(rule.head for rule in rules)), tick)
+    left = sorted(in_order(frozenset(derived) - base), key=lambda each: each.end)
+    first, last = ends or (min((each.end for each in base), default=0), max((each.end for each in base), default=-1))
+    construction = Construction(aggregates, columns_of(rule.head for rule in rules))
+    makers = _Makers(base, left, construction, Clock(tick, first, last))
     found: dict[Event, Way] = {}
     for level in strata.levels:
         here = [rule for rule in rules if rule.number in level]
@@ -74,10 +78,9 @@ class _Makers:
     """Looks for the ways of events; what was explained may be used to explain others."""
 
     def __init__(
-        self, base: Collection[Event], derived: Collection[Event], construction: Construction, tick: int | Fraction
+        self, base: Collection[Event], derived: Collection[Event], construction: Construction, clock: Clock
     ) -> None:
-        ends = [each.end for each in base]
-        self.clock = Clock(tick, min(ends), max(ends)) if ends else Clock(tick)
+        self.clock = clock
         self.candidates = Candidates([*base, *derived])
         self.construction = construction
         self.usable = set(base)
@@ -141,12 +144,12 @@ class _Search:
             return math.inf
         return self.makers.candidates.how_many(literal.query, known, self.goal.begin, self.goal.end)
 
-    def latest(self, trace: Trace) -> int | Fraction | None:
+    def latest(self, trace: Trace) -> Time | None:
         """When the last literal has to begin, if no other begins with the goal."""
         return None if any(each.begin == self.goal.begin for each in trace.values()) else self.goal.begin
 
     def happenings(
-        self, literal: ast.Event | ast.PeriodicTimer, known: Values, latest: int | Fraction | None
+        self, literal: ast.Event | ast.PeriodicTimer, known: Values, latest: Time | None
     ) -> Iterator[Event | Timer]:
         """What a literal can stand for within the goal."""
         goal, makers = self.goal, self.makers
