@@ -261,7 +261,9 @@ def test_what_an_event_was_made_from_is_told_and_drawn(tmp_path: Path) -> None:
     assert found["on"] == [False, True, False] and found["colours"] == ["var(--v0)", "var(--v1)", "var(--v2)"]
     hollow = [call for call in found["drawn"]["overlay"] if call[0] == "setLineDash"]
     curves = [call for call in found["drawn"]["overlay"] if call[0] == "bezierCurveTo"]
+    boxes = [call for call in found["drawn"]["overlay"] if call[0] == "strokeRect"]
     assert len(hollow) == 2 and len(curves) == 1  # one timer, and a link to the one event
+    assert len(boxes) == 2  # the timer, and a frame around the event
     assert found["texts"]["shown"] == "Shown here: all 6 events." and "avg_temp011" in found["texts"]["counts"]
 
 

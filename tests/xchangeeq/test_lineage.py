@@ -115,12 +115,12 @@ def test_programs_of_the_contract(written: trees.Written, events: list[Event]) -
 
 def test_recursion_leads_down_to_base_events() -> None:
     text = """
-    DETECT d { v { var X } } ON event i: a {{ v {{ var X }} }} END
     DETECT d { v { var X } } ON event i: e {{ v {{ var X }} }} END
     DETECT e { v { var X } } ON event i: d {{ v {{ var X }} }} END
+    DETECT d { v { var X } } ON event i: a {{ v {{ var X }} }} END
     """
     [first, second] = checked(parsed(text), [ev("a", 1, 2, v=1)]).items()
-    assert first[0].label == "d" and first[1].rule.number == 0  # and not from e, which is made from d
+    assert first[0].label == "d" and first[1].rule.number == 2  # and not from e, which is made from d
     assert second[1].trace == {"i": first[0]}
 
 
@@ -139,12 +139,19 @@ def test_a_chain_through_a_recursive_rule() -> None:
 
 def test_an_optional_variable_is_not_taken_from_what_was_made() -> None:
     text = "DETECT d { u { var U } } ON and { event i: a {{ optional u {{ var U }} }} } END"
-    events = [ev("a", 1), ev("a", 1, u=5)]
+    events = [ev("a", 1, w=1), ev("a", 1, w=2, u=5)]
     ways = checked(parsed(text), events)
     assert {event: way.trace["i"] for event, way in ways.items()} == {
         ev("d", 1): events[0],
         ev("d", 1, u=5): events[1],
     }
+
+
+def test_what_a_not_forbids_is_no_way() -> None:
+    text = "DETECT d { } ON and { event i: a {{ k {{ var K }} }}, while i: not b {{ k {{ var K }} }} } END"
+    events = [ev("a", 1, 5, k="x"), ev("b", 2, k="x"), ev("a", 1, 5, k="y"), ev("b", 2, k="z")]
+    [way] = checked(parsed(text), events).values()
+    assert way.trace == {"i": events[2]}
 
 
 def test_only_what_was_made_of_them_is_collected() -> None:
