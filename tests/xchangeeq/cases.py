@@ -12,6 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
+import acelera as ac
 from acelera.xchangeeq.ast import UNITS
 from acelera.xchangeeq.checker import Checked, check
 from acelera.xchangeeq.parser import parse_program
@@ -171,5 +172,13 @@ def by_definition(case: Case) -> set[Event]:
     return set(derive(program, events, case.aggregates, tick))
 
 
-RUNNERS = {"semantics": by_definition}
-"""By the name of a method: what a program derives, as events."""
+def by_program(case: Case, method: str) -> set[Event]:
+    """What `run` gives to a user."""
+    options = dict(case.times) if case.time_unit is None else {**case.times, "time_unit": case.time_unit}
+    made = ac.xchangeeq(case.program, aggregates=case.aggregates).run(case.tables, method=method, **options)
+    return {event for label, table in made.items() for event in events_of(table, label, begin="begin", end="end")}
+
+
+def derived_by(method: str, case: Case) -> set[Event]:
+    """What a program derives, as events; `semantics` is the judge itself, whatever else is a method of `run`."""
+    return by_definition(case) if method == "semantics" else by_program(case, method)

@@ -3,7 +3,7 @@
 import pytest
 
 from acelera.errors import AceleraError
-from xchangeeq.cases import RUNNERS, Case, checked, load_cases
+from xchangeeq.cases import Case, checked, derived_by, load_cases
 
 METHODS = ("semantics",)
 
@@ -13,9 +13,9 @@ METHODS = ("semantics",)
 def test_case(case: Case, method: str) -> None:
     if case.error is not None:
         with pytest.raises(AceleraError, match=case.error):
-            RUNNERS[method](case)
+            derived_by(method, case)
         return
-    found = RUNNERS[method](case)
+    found = derived_by(method, case)
     assert {str(event) for event in found - case.expected} == set()
     assert {str(event) for event in case.expected - found} == set()
 
