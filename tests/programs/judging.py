@@ -17,7 +17,7 @@ from acelera.xchangeeq.parser import parse_program
 from acelera.xchangeeq.printer import print_program
 from acelera.xchangeeq.semantics import derive
 from acelera.xchangeeq.terms import Event, Term, events_of
-from programs.by_hand import rules_of
+from programs.translated import rules_of
 
 NOW = "#now"
 """The label of an event that nobody asks for, which says how far the stream is."""
@@ -93,5 +93,7 @@ class Judges:
 def task_of(text: str, schemas: Mapping[str, pa.Schema], **columns: Any) -> ProgramTask:
     """A program that runs over a stream with the judge as its engine."""
     checked = check(parse_program(text), schemas, text)
+    rules = tuple(rules_of(checked))
+    assert len(rules) == len(checked.program.rules)
     judges = Judges(checked.program, checked.schemas)
-    return ProgramTask(tuple(rules_of(checked)), schemas, checked.schemas, judges, **columns)
+    return ProgramTask(rules, schemas, checked.schemas, judges, **columns)

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from acelera.algebra.bounds import NetworkBuilder
 from acelera.algebra.construction import Child, Children, Computed, Head
 from acelera.algebra.expressions import Attribute
-from acelera.algebra.operators import Events
-from acelera.algebra.patterns import Content, Part, Pattern
+from acelera.algebra.operators import Choice, Events
+from acelera.algebra.patterns import VALUE, Content, Part, Pattern
 from acelera.algebra.rules import Rule
 from acelera.errors import AceleraError
 from acelera.programs.components import Component, components_of, lines
@@ -25,7 +25,7 @@ from acelera.xchangeeq import ast
 from acelera.xchangeeq.checker import check
 from acelera.xchangeeq.semantics import derive
 from acelera.xchangeeq.terms import Event, Term, events_of, identity
-from programs.by_hand import rules_of, rules_of_text
+from programs.translated import rules_of, rules_of_text
 from xchangeeq.programs import SCHEMAS as KNOWN
 from xchangeeq.programs import TWELVE, P
 from xchangeeq.strategies import SCHEMAS, programs
@@ -160,12 +160,16 @@ def test_many_choices_end_soon() -> None:
     names = [f"v{number}" for number in range(10)]
 
     def made(label: str, *asked: str, turned: int = 0) -> Rule:
-        parts = [
-            [Part(name, Content(binds=(names[(n + turned * i) % 10],))) for n, name in enumerate(names)]
-            for i, _ in enumerate(asked)
-        ]
-        events = tuple(Events(each, f"e{n}", (Pattern(tuple(parts[n])),)) for n, each in enumerate(asked))
-        head = Head(label, Children(tuple(Child(name, (Computed(Attribute(name)),)) for name in names)))
+        def part(name: str, number: int, place: int) -> Part:
+            value = Part(VALUE, Content(binds=(names[(number + turned * place) % 10],)))
+            return Part(name, Content(inner=Pattern((value,))))
+
+        types = tuple((name, STRING) for name in names)
+        contents = [Pattern(tuple(part(name, n, i) for n, name in enumerate(names))) for i, _ in enumerate(asked)]
+        events = tuple(
+            Events((Choice(each, Content(inner=contents[n])),), f"e{n}", types) for n, each in enumerate(asked)
+        )
+        head = Head(label, Children(tuple(Child(name, (Computed(Attribute(name), STRING),), STRING) for name in names)))
         return Rule(head, events, (), NetworkBuilder().network())
 
     rules = [made(f"d{number}", f"b{number}") for number in range(20)]
@@ -275,9 +279,10 @@ def test_buckets_together_are_the_whole(program: ast.Program, given: list[Event]
         expected = derive(program, given)
     except AceleraError:
         assume(False)
-    found = components_of(rules_of(checked), KEYED)
+    rules = rules_of(checked)
+    found = components_of(rules, KEYED)
     event(f"keys: {sum(bool(each.key) for each in found)}, events: {min(len(expected), 1)}")
-    numbers = [each.number for each in checked.rules]
+    numbers = [each.number for each in rules]
     assert sorted(number for each in found for number in each.rules) == list(range(len(numbers)))
     united = [each for component in found for bucket in apart(program, component, numbers, given) for each in bucket]
     assert frozenset(united) == expected

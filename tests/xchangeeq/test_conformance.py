@@ -5,7 +5,7 @@ import pytest
 from acelera.errors import AceleraError
 from xchangeeq.cases import Case, checked, derived_by, load_cases
 
-METHODS = ("semantics",)
+METHODS = ("semantics", "engine")
 
 
 @pytest.mark.parametrize("method", METHODS)

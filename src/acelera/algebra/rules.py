@@ -32,7 +32,8 @@ class RelativeTimer:
 class Rule:
     """What must happen for an event to be derived. Timers come after what they stand beside.
 
-    `network` holds what conditions, timers and windows say of times; it has nothing that they do not have.
+    `network` holds what conditions, timers and windows say of times; it has nothing that they do not have. `number` is
+    the place of the rule among all that were written.
     """
 
     head: Head
@@ -42,6 +43,7 @@ class Rule:
     timers: tuple[RelativeTimer, ...] = ()
     collected: tuple[tuple[str, Events], ...] = ()
     absent: tuple[tuple[str, Events], ...] = ()
+    number: int = 0
 
     @property
     def identifiers(self) -> list[str]:

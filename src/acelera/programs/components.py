@@ -25,7 +25,7 @@ from acelera.algebra.construction import Child, Computed, Head
 from acelera.algebra.expressions import Attribute
 from acelera.algebra.intervals import Point
 from acelera.algebra.operators import Clock, Events
-from acelera.algebra.patterns import Pattern
+from acelera.algebra.patterns import VALUE, Content
 from acelera.algebra.rules import Rule
 from acelera.spark.pipeline import BUCKETS
 
@@ -81,7 +81,7 @@ def _connected(rules: Sequence[Rule]) -> list[list[int]]:
     derived = {rule.head.label for rule in rules}
     groups: list[tuple[set[str], list[int]]] = []
     for number, rule in enumerate(rules):
-        labels, numbers = {rule.head.label} | ({each.label for each in literals(rule)} & derived), [number]
+        labels, numbers = {rule.head.label} | (rule.asks_for & derived), [number]
         for group in [each for each in groups if each[0] & labels]:
             groups.remove(group)
             labels, numbers = labels | group[0], group[1] + numbers
@@ -92,7 +92,7 @@ def _connected(rules: Sequence[Rule]) -> list[list[int]]:
 def _component(rules: Sequence[Rule], numbers: Sequence[int], columns: Mapping[str, pa.Schema]) -> Component:
     own = [rules[number] for number in numbers]
     derived = tuple(dict.fromkeys(rule.head.label for rule in own))
-    asked = (each.label for rule in own for each in literals(rule))
+    asked = (choice.label for rule in own for each in literals(rule) for choice in each.choices)
     labels = tuple(dict.fromkeys((*asked, *derived)))
     key, reason = _key(own, labels, columns)
     reads_all = not key and any(_early_clock(rule) for rule in own)
@@ -145,7 +145,8 @@ def _places(rule: Rule, variable: str) -> Iterator[tuple[str, frozenset[str]]]:
     """In which columns of each event of a rule a variable stands, and in which of the one that is derived."""
     yield rule.head.label, _children(rule.head, variable)
     for events in literals(rule):
-        yield events.label, frozenset.intersection(*(_bound(each, variable) for each in events.patterns))
+        for choice in events.choices:
+            yield choice.label, _bound(choice.content, variable)
 
 
 def _children(head: Head, variable: str) -> frozenset[str]:
@@ -155,18 +156,22 @@ def _children(head: Head, variable: str) -> frozenset[str]:
 def _plain(child: Child) -> tuple[str, ...]:
     """The variable that a child is, if it is nothing else."""
     match child:
-        case Child(_, (Computed(Attribute(name), ()),), False):
+        case Child(_, (Computed(Attribute(name), aggregates=()),), repeated=False):
             return (name,)
     return ()
 
 
-def _bound(pattern: Pattern, variable: str) -> frozenset[str]:
+def _bound(content: Content, variable: str) -> frozenset[str]:
     """The columns whose value a variable must have."""
-    return frozenset(
-        part.column
-        for part in pattern.asked
-        if variable in part.content.binds and not (part.repeated or part.forbidden or part.optional)
-    )
+    asked = () if content.inner is None else content.inner.asked
+    single = (part for part in asked if not (part.repeated or part.optional))
+    return frozenset(part.column for part in single if variable in _values(part.content))
+
+
+def _values(content: Content) -> tuple[str, ...]:
+    """The variables that must have the value of a column."""
+    inner = () if content.inner is None else content.inner.asked
+    return tuple(name for part in inner if part.column == VALUE and not part.optional for name in part.content.binds)
 
 
 def _of_kind(choice: Choice, kind: pa.DataType, columns: Mapping[str, pa.Schema]) -> Choice | None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -34,11 +34,12 @@ from acelera.xchangeeq.normal import normal_rules
 from acelera.xchangeeq.parser import parse_program
 from acelera.xchangeeq.printer import print_program
 from acelera.xchangeeq.problems import Notes, ProgramCheckError
-from acelera.xchangeeq.strata import graph_of, root_label
+from acelera.xchangeeq.strata import root_label
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+    from acelera.programs.drawing import RuleDrawing
     from acelera.programs.options import Options
 
 METHODS = ("engine", "semantics")
@@ -62,19 +63,19 @@ class _Compiled:
         """An engine that has seen nothing."""
         from acelera.xchangeeq.engine import opened
 
-        return opened(*self.options, self.aggregates)  # type: ignore[return-value,unused-ignore]
+        return opened(*self.options, self.aggregates)
 
     def resume(self, data: bytes) -> Stepping:
         """An engine that goes on."""
-        from acelera.xchangeeq.engine import resumed  # type: ignore[attr-defined,unused-ignore]
+        from acelera.xchangeeq.engine import resumed
 
-        return resumed(*self.options, self.aggregates, data)  # type: ignore[no-any-return,unused-ignore]
+        return resumed(*self.options, self.aggregates, data)
 
     def plan(self) -> list[str]:
         """How an engine runs it, in words."""
-        from acelera.xchangeeq.engine import explained  # type: ignore[attr-defined,unused-ignore]
+        from acelera.xchangeeq.engine import explained
 
-        return explained(*self.options)  # type: ignore[no-any-return,unused-ignore]
+        return explained(*self.options)
 
 
 class Program:
@@ -257,11 +258,12 @@ class Program:
         compiled = self._compiled(announce(columns_of(schemas), how(options), self._asked))
         return explained(self.ast, self._strata, compiled.checked.warnings, self.text, compiled.plan())
 
-    def draw(self) -> Any:
+    def draw(self) -> RuleDrawing:
         """A picture of what is made of what, which shows itself in a notebook."""
-        from acelera.programs.drawing import drawn  # type: ignore[import-not-found,unused-ignore]
+        from acelera.programs.drawing import drawn
+        from acelera.xchangeeq.rule_graph import label_graph
 
-        return drawn(graph_of(self.ast))
+        return drawn(label_graph(self.ast))
 
     # --- how ------------------------------------------------------------------------------------------------------
 

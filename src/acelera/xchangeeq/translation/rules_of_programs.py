@@ -86,7 +86,8 @@ class Translation:
         except InconsistentError:
             return None
         conditions = tuple(condition(each, self.ticks) for each in normal.conditions)
-        return Rule(head, (*events, *clocks), conditions, network, timers, tuple(collected), tuple(absent))
+        inside = tuple(collected), tuple(absent)
+        return Rule(head, (*events, *clocks), conditions, network, timers, *inside, normal.number)
 
     def _clocks(self, normal: NormalRule) -> list[Clock]:
         absolute = [Clock(each.identifier or "", self._calendar(each.query)) for each in normal.absolute]
