@@ -1,66 +1,35 @@
-"""A plan, step by step, on DuckDB.
+"""A plan, step by step, on DuckDB: what comes in, what is derived, what is kept.
 
-Each label has a table of the events of this step, each stored point one of its tuples. Rows have a *tag*, the number of
-the round they came in: a step is one round, or several where rules are recursive. So what is new, old and all there is
-are the rows from some tag on, before it, and all.
+A step is one round, or several where rules are recursive. Rows have the number of the round they came in as their tag;
+what is new, old, and all there is are the rows from some tag on, before it, and all.
 """
 
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import duckdb
 import pyarrow as pa
-from sqlglot import exp
 
 from acelera.algebra import operators as op
-from acelera.algebra.bounds import Until
-from acelera.algebra.names import BEGIN, END, REFERENCE, columns, reference, time
+from acelera.algebra.duckdb_program import GIVEN, TAG, DuckProgram, Statement, label_table, quoted, timed, until
+from acelera.algebra.names import REFERENCE
 from acelera.algebra.packing import packed, unpacked
-from acelera.algebra.plan import Group, Joined, Match, Plan, RulePlan, Staged, Waiting
-from acelera.algebra.schedules import Schedule
-from acelera.algebra.sql.duckdb_words import DuckLists, DuckNodes
-from acelera.algebra.sql.making import derived
-from acelera.algebra.sql.matching import matched
-from acelera.algebra.sql.rendering import rendered
-from acelera.algebra.sql.types import conformed, normalized, typed
-from acelera.algebra.sql.words import column, named
+from acelera.algebra.plan import Group, RulePlan, Staged, Waiting
 from acelera.errors import DataError
 
 END_OF_TIME = 2**62
-TAG = "#tag"
 
-_FEW = 2_000
+# To plan a statement twice costs more than to copy its rows.
+warnings.filterwarnings("ignore", "Arrow output on a DB-API result", UserWarning, __name__)
+
+FEW = 2_000
 """Rows that are not worth being looked through for what can be forgotten."""
-
-
-def _name(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
-
-
-def _sql(expression: exp.Expr) -> str:
-    return expression.sql("duckdb", copy=False)
-
-
-def _given(name: str) -> exp.Placeholder:
-    return exp.Placeholder(this=name)
-
-
-@dataclass(frozen=True)
-class _Statement:
-    """A text, and which of `since`, `now` and `tag` it has to be told."""
-
-    text: str
-    asks: tuple[str, ...]
-
-    @classmethod
-    def of(cls, expression: exp.Expr) -> _Statement:
-        asks = sorted({each.name for each in expression.find_all(exp.Placeholder)})
-        return cls(_sql(expression), tuple(asks))
 
 
 @dataclass
@@ -69,82 +38,6 @@ class _Kept:
 
     rows: int = 0
     looked: int = 0
-
-
-class _Words:
-    """What rendering asks of DuckDB."""
-
-    def __init__(self, plan: Plan, rows: Mapping[str, pa.StructType]) -> None:
-        self.plan, self.rows = plan, rows
-        self.nodes = DuckNodes()
-        self._joins = {point.name: point for rule in plan.rules for point in rule.points}
-
-    def table(self, label: str) -> exp.Expr:
-        new = exp.GTE(this=column(TAG), expression=_given("since"))
-        return exp.select("*").from_(exp.table_(label_table(label), quoted=True)).where(new).subquery()
-
-    def row(self, label: str) -> pa.StructType:
-        return self.rows[label]
-
-    def events(self, relation: op.Events) -> exp.Select:
-        return matched(relation, self, self.nodes)
-
-    def clock(self, relation: op.Clock) -> exp.Select:
-        own = {
-            time(relation.identifier, "begin"): BEGIN,
-            time(relation.identifier, "end"): END,
-            reference(relation.identifier): REFERENCE,
-        }
-        table = self.table(clock_name(self.plan, relation.schedule))
-        return exp.select(*(named(column(own[name]), name) for name in columns(relation.heading))).from_(table)
-
-    def stored(self, relation: op.Stored) -> exp.Select:
-        point = self.plan.matches.get(relation.name) or self._joins[relation.name]
-        if isinstance(point, Waiting):
-            return self._due(relation)
-        if isinstance(point, Match | Joined) and not is_stored(point):
-            assert relation.version is op.Version.NEW
-            return exp.select("*").from_(
-                rendered(point.relation if isinstance(point, Match) else point.new, self).subquery("n")
-            )
-        query = exp.select("*").from_(exp.table_(relation.name, quoted=True))
-        if relation.version is not op.Version.ALL:
-            compare = exp.GTE if relation.version is op.Version.NEW else exp.LT
-            query = query.where(compare(this=column(TAG), expression=_given("since")))
-        return query
-
-    def _due(self, relation: op.Stored) -> exp.Select:
-        query = exp.select("*").from_(exp.table_(relation.name, quoted=True))
-        return query.where(is_due(relation.of))
-
-    def derived(self, relation: op.Derive, operand: exp.Select) -> exp.Select:
-        return derived(relation, operand, DuckLists())
-
-
-def label_table(label: str) -> str:
-    """The table of the events of a label."""
-    return f"events {label}"
-
-
-def clock_name(plan: Plan, schedule: Schedule) -> str:
-    """What stands for a label for the events of a clock."""
-    return f"#clock {plan.schedules.index(schedule)}"
-
-
-def is_stored(point: Match | Joined) -> bool:
-    """Whether a point has a table."""
-    return bool(point.uses)
-
-
-def last_end(relation: op.Relation) -> exp.Expr:
-    """The end of a tuple: the latest of its times."""
-    ends = [column(time(each, "end")) for each in sorted(relation.heading.times)]
-    return ends[0] if len(ends) == 1 else exp.Greatest(this=ends[0], expressions=ends[1:], ignore_nulls=True)
-
-
-def is_due(relation: op.Relation) -> exp.Expr:
-    """Whether all times of a tuple have passed."""
-    return exp.LTE(this=last_end(relation), expression=_given("now"))
 
 
 @dataclass
@@ -162,69 +55,45 @@ class _State:
 
 
 class DuckSession:
-    """A stream that a plan is computed over. `rows` has for each label the types of its children."""
+    """A stream that a plan is computed over.
 
-    def __init__(self, plan: Plan, rows: Mapping[str, pa.StructType], base: frozenset[str]) -> None:
-        self.plan, self.rows, self.base = plan, rows, base
-        self.asked = frozenset(label for rule in plan.rules for label in rule.rule.asks_for)
-        self._words = _Words(plan, rows)
-        self._statements: dict[object, _Statement] = {}
+    A table of up to `few` rows more than it had is not looked through for what can be forgotten.
+    """
+
+    def __init__(self, program: DuckProgram, few: int = FEW) -> None:
+        self.program, self.plan, self._few = program, program.plan, few
         self.connection = duckdb.connect()
         self.connection.execute("SET threads = 1")
+        program.make_tables(self.connection)
         self._state = _State()
-        self._kept: dict[str, _Kept] = {}
-        self._make_tables()
+        self._kept = {name: _Kept() for name in (*program.passing, *program.lasting)}
 
-    def _make_tables(self) -> None:
-        for label in self.rows:
-            self._make(label_table(label), self._empty(label))
-        for schedule in self.plan.schedules:
-            self._make(label_table(clock_name(self.plan, schedule)), _timed([]))
-        for match in self.plan.matches.values():
-            if is_stored(match):
-                self._make_point(match.name, match.relation)
-        for rule in self.plan.rules:
-            for point in rule.points:
-                if not isinstance(point, Joined) or is_stored(point):
-                    self._make_point(point.name, point.new)
+    def _run(self, text: str, told: Mapping[str, int] | None = None) -> Any:
+        return self.connection.execute(text, told or None)
 
-    def _make(self, name: str, table: pa.Table) -> None:
-        self.connection.register("#given", table)
-        self._run(f'CREATE TABLE {_name(name)} AS SELECT * FROM "#given"')
-        self.connection.unregister("#given")
-        self._kept[name] = _Kept()
-
-    def _make_point(self, name: str, relation: op.Relation) -> None:
-        query = rendered(relation, self._words)
-        shown = exp.select("*", named(exp.cast(exp.null(), "bigint"), TAG)).from_(query.subquery("q")).limit(0)
-        statement = _Statement.of(shown)
-        self._run(f"CREATE TABLE {_name(name)} AS {statement.text}", dict.fromkeys(statement.asks, 0))
-        self._kept[name] = _Kept()
-
-    def _empty(self, label: str) -> pa.Table:
-        return _timed(self.rows[label])
-
-    # --- statements -----------------------------------------------------------------------------------------------
-
-    def _run(self, statement: str, given: dict[str, int] | None = None) -> Any:
-        return self.connection.execute(statement, given or None)
-
-    def _told(self, statement: _Statement, since: int) -> dict[str, int]:
+    def _told(self, statement: Statement, since: int = 0) -> dict[str, int]:
         state = self._state
         known = {"since": since, "now": state.now, "tag": state.tag, "events": state.events}
         return {name: known[name] for name in statement.asks}
 
-    def _insert(self, name: str, relation: op.Relation, since: int) -> int:
-        """Add what a relation has to the table of a point."""
-        key = ("insert", name, relation)
-        if key not in self._statements:
-            query = rendered(relation, self._words)
-            shown = exp.select("*", named(_given("tag"), TAG)).from_(query.subquery("q"))
-            self._statements[key] = _Statement.of(shown)
-        statement = self._statements[key]
-        ((rows,),) = self._run(f"INSERT INTO {_name(name)} {statement.text}", self._told(statement, since)).fetchall()
-        self._kept[name].rows += rows
+    def _changed(self, text: str, told: Mapping[str, int] | None = None) -> int:
+        """Run a statement that changes a table; how many rows."""
+        ((rows,),) = self._run(text, told).fetchall()
         return int(rows)
+
+    def _insert(self, name: str, statement: Statement, since: int = 0) -> int:
+        """Add rows to a table."""
+        rows = self._changed(f"INSERT INTO {quoted(name)} {statement.text}", self._told(statement, since))
+        self._kept[name].rows += rows
+        return rows
+
+    def _append(self, name: str, table: pa.Table, statement: Statement | None = None) -> None:
+        """Add the rows of a table, as a statement makes them of it."""
+        self.connection.register(GIVEN, table)
+        try:
+            self._insert(name, statement or Statement(f"SELECT * FROM {quoted(GIVEN)}", ()))
+        finally:
+            self.connection.unregister(GIVEN)
 
     # --- steps ----------------------------------------------------------------------------------------------------
 
@@ -261,10 +130,9 @@ class DuckSession:
         self._run("COMMIT")
 
     def _step(self, given: Mapping[str, pa.Table], now: int, clock: tuple[int, int] | None) -> dict[str, pa.Table]:
-        state = self._state
-        state.now = now
-        state.tag += 1
-        first = state.tag
+        self._state.now = now
+        self._state.tag += 1
+        first = self._state.tag
         self._tick(clock)
         found: dict[str, pa.Table] = {}
         for group in self.plan.groups:
@@ -272,12 +140,11 @@ class DuckSession:
                 base = given.get(label)
                 if base is not None and base.num_rows:
                     self._arrive(label, base)
-                    self._fill(label, first)
             if group.recursive:
                 found |= self._rounds(group, first)
             elif group.rules:
                 (label,) = group.labels
-                found[label] = self._made(label, group.rules, first)
+                found[label] = self._derived(label, group.rules, first)
                 self._add(label, found[label])
         self._end(now)
         return found
@@ -290,7 +157,7 @@ class DuckSession:
             for label in group.labels:
                 rules = [rule for rule in group.rules if rule.rule.head.label == label]
                 if rules:
-                    made[label] = self._made(label, rules, since)
+                    made[label] = self._derived(label, rules, since)
                     found.setdefault(label, []).append(made[label])
             if not any(table.num_rows for table in made.values()):
                 return {label: pa.concat_tables(tables) for label, tables in found.items()}
@@ -307,202 +174,132 @@ class DuckSession:
         if clock is None or not self.plan.schedules:
             return
         start = clock[0] if state.ticked is None else state.ticked + 1
-        for schedule in self.plan.schedules:
+        for schedule, name in self.program.clocks.items():
             happened = schedule.between(start, clock[1])
             if happened:
                 begins, ends = (pa.array(each, pa.int64()) for each in zip(*happened, strict=True))
                 tags = pa.repeat(pa.scalar(state.tag, pa.int64()), len(happened))
-                name = clock_name(self.plan, schedule)
-                self._append(label_table(name), pa.table([begins, ends, ends, tags], _timed([]).schema))
+                self._append(label_table(name), pa.table([begins, ends, ends, tags], timed([]).schema))
                 state.fresh[name] = state.tag
         for match in self.plan.matches.values():
-            if isinstance(match.events, op.Clock) and is_stored(match):
-                self._insert(match.name, match.relation, state.tag)
-        state.ticked = max(clock[1], state.ticked if state.ticked is not None else clock[1])
+            if isinstance(match.events, op.Clock) and match.uses:
+                self._insert(match.name, self.program.tuples(match.relation), state.tag)
+        state.ticked = max(clock[1], start - 1)
 
     def _arrive(self, label: str, table: pa.Table) -> None:
-        """Events of a label, each once."""
-        key = ("arrive", label, table.schema)
-        if key not in self._statements:
-            given = {each.name: each.type for each in table.schema}
-            shown = [named(self._column(each, given), each.name) for each in self.rows[label]]
-            different = (
-                exp.select(*shown, column(BEGIN), column(END)).distinct().from_(exp.table_("#given", quoted=True))
-            )
-            number = exp.Add(this=_given("events"), expression=exp.Window(this=exp.RowNumber()))
-            numbered = exp.select("*", named(number, REFERENCE), named(_given("tag"), TAG))
-            self._statements[key] = _Statement.of(numbered.from_(different.subquery("d")))
-        self._append(label_table(label), table, self._statements[key])
+        """Events of a label, and what of them is kept."""
+        self._append(label_table(label), table, self.program.arriving(label, table.schema))
         self._state.events += table.num_rows
         self._state.fresh[label] = self._state.tag
-
-    def _column(self, wanted: pa.Field, given: Mapping[str, pa.DataType]) -> exp.Expr:
-        """A column as it is kept; one that is missing is NULL."""
-        if wanted.name not in given:
-            return typed(exp.null(), wanted.type)
-        return normalized(conformed(column(wanted.name), given[wanted.name], wanted.type), wanted.type)
-
-    def _append(self, name: str, table: pa.Table, statement: _Statement | None = None) -> None:
-        self.connection.register("#given", table)
-        try:
-            text = 'SELECT * FROM "#given"' if statement is None else statement.text
-            told = {} if statement is None else self._told(statement, 0)
-            ((rows,),) = self._run(f"INSERT INTO {_name(name)} {text}", told).fetchall()
-        finally:
-            self.connection.unregister("#given")
-        self._kept[name].rows += rows
-
-    def _fill(self, label: str, since: int) -> None:
-        """The stored matches of the events of a label."""
         for match in self.plan.matches.values():
-            if label in match.labels and is_stored(match):
-                self._insert(match.name, match.of(frozenset({label})), since)
+            if label in match.labels and match.uses:
+                relation = match.of(frozenset({label}))
+                self._insert(match.name, self.program.tuples(relation), self._state.tag)
 
     # --- events are derived ---------------------------------------------------------------------------------------
 
-    def _made(self, label: str, rules: Sequence[RulePlan], since: int) -> pa.Table:
+    def _derived(self, label: str, rules: Sequence[RulePlan], since: int) -> pa.Table:
         """What rules derive that is not there yet."""
         due = [rule for rule in rules if self._prepared(rule, since)]
+        nothing = timed(self.program.rows[label]).drop_columns([REFERENCE, TAG])
         if not due:
-            return self._nothing(label)
-        key = ("made", label, tuple(rule.derived for rule in due))
-        if key not in self._statements:
-            self._statements[key] = _Statement.of(self._query_of(label, due))
-        statement = self._statements[key]
-        made: pa.Table = self._run(statement.text, self._told(statement, since)).to_arrow_table()
+            return nothing
+        statement = self.program.deriving(label, due)
+        found: pa.Table = self._run(statement.text, self._told(statement, since)).to_arrow_reader().read_all()
         for rule in due:
             if rule.waiting is not None:
                 self._take_out(rule.waiting)
-        return made.cast(self._nothing(label).schema)
-
-    def _query_of(self, label: str, rules: Sequence[RulePlan]) -> exp.Expr:
-        names = [*(each.name for each in self.rows[label]), BEGIN, END]
-        found: exp.Query | None = None
-        for rule in rules:
-            each = exp.select(*map(column, names)).from_(rendered(rule.derived, self._words).subquery("d"))
-            found = each if found is None else exp.union(found, each)
-        assert found is not None
-        if label in self.base or len(rules) > 1 or rules[0].recursive:
-            known = exp.select(*map(column, names)).from_(exp.table_(label_table(label), quoted=True))
-            found = exp.except_(found, known)
-        return exp.select("*").from_(found.subquery("a")).order_by(column(END), column(BEGIN))
+        return found.select(nothing.column_names).cast(nothing.schema)
 
     def _prepared(self, rule: RulePlan, since: int) -> bool:
         """Compute the points of a rule; whether there may be something to derive."""
-        fresh = self._state.fresh
-        names = {label for each in rule.rule.events if isinstance(each, op.Events) for label in each.labels}
-        clocks = [each.schedule for each in rule.rule.events if isinstance(each, op.Clock)]
-        names |= {clock_name(self.plan, schedule) for schedule in clocks}
-        comes = any(fresh.get(name, 0) >= since for name in names)
-        again = rule.recursive and any(fresh.get(label, 0) >= since for label in rule.rule.asks_for)
+        fresh = {name for name, tag in self._state.fresh.items() if tag >= since}
+        comes = bool(fresh & self._names(rule))
+        again = rule.recursive and bool(fresh & rule.rule.asks_for)
         waits = rule.waiting is not None and self._kept[rule.waiting.name].rows > 0
         for point in rule.points:
-            if comes and isinstance(point, Waiting | Joined) and self._has_table(point):
-                waits |= self._insert(point.name, point.new, since) > 0 and isinstance(point, Waiting)
-            elif isinstance(point, Staged) and (comes or waits or again):
-                self._insert(point.name, point.new, since)
+            if isinstance(point, Staged):
+                needed = comes or waits or again
+            else:
+                needed = comes and (isinstance(point, Waiting) or bool(point.uses))
+            if needed:
+                added = self._insert(point.name, self.program.tuples(point.new), since)
+                waits |= added > 0 and isinstance(point, Waiting)
         return again or waits or (comes and rule.waiting is None)
 
-    def _has_table(self, point: Waiting | Joined) -> bool:
-        return isinstance(point, Waiting) or is_stored(point)
+    def _names(self, rule: RulePlan) -> set[str]:
+        """The labels and clocks of the events that a rule is made of."""
+        found: set[str] = set()
+        for each in rule.rule.events:
+            found |= each.labels if isinstance(each, op.Events) else {self.program.clocks[each.schedule]}
+        return found
 
     def _take_out(self, waiting: Waiting) -> None:
         """Those that have ended wait no more."""
-        kept = self._kept[waiting.name]
-        text = f"DELETE FROM {_name(waiting.name)} WHERE {_sql(is_due(waiting.new))}"
-        ((rows,),) = self._run(text, {"now": self._state.now}).fetchall()
+        past, kept = self.program.past(waiting), self._kept[waiting.name]
+        rows = self._changed(f"DELETE FROM {quoted(waiting.name)} WHERE {past.text}", self._told(past))
         kept.rows -= rows
         kept.looked += rows
 
     def _add(self, label: str, table: pa.Table) -> None:
         """Derived events are events, if anybody asks for them."""
-        if table.num_rows and (label in self.asked):
+        if table.num_rows and label in self.program.asked:
             self._arrive(label, table)
-            self._fill(label, self._state.tag)
-
-    def _nothing(self, label: str) -> pa.Table:
-        return self._empty(label).drop_columns([REFERENCE, TAG])
-
-    # --- the end of a step ----------------------------------------------------------------------------------------
-
-    def _end(self, now: int) -> None:
-        """What this step brought is old; what nobody needs any more is forgotten."""
-        staged = [point.name for rule in self.plan.rules for point in rule.points if isinstance(point, Staged)]
-        clocks = [clock_name(self.plan, schedule) for schedule in self.plan.schedules]
-        for name in (*map(label_table, (*self.rows, *clocks)), *staged):
-            if self._kept[name].rows:
-                self._run(f"TRUNCATE {_name(name)}")
-                self._kept[name] = _Kept()
-        for point in self.plan.stored:
-            kept = self._kept[point.name]
-            if kept.rows > 2 * kept.looked + _FEW and not any(use.for_ever for use in point.uses):
-                self._keep_only(point.name, f"{_latest(point.uses)} > {now}")
-        for rule in self.plan.rules:
-            if (
-                rule.waiting is not None
-                and self._kept[rule.waiting.name].looked > self._kept[rule.waiting.name].rows + _FEW
-            ):
-                self._keep_only(rule.waiting.name, "TRUE")
-                self._kept[rule.waiting.name].looked = 0
-
-    def _keep_only(self, name: str, condition: str) -> None:
-        """A table made anew, which takes no more room than it needs."""
-        self._run(f"CREATE OR REPLACE TABLE {_name(name)} AS SELECT * FROM {_name(name)} WHERE {condition}")
-        ((rows,),) = self._run(f"SELECT count(*) FROM {_name(name)}").fetchall()
-        self._kept[name] = _Kept(rows, rows)
 
     # --- what is kept ---------------------------------------------------------------------------------------------
 
-    def _lasting(self) -> list[str]:
-        """The tables that are kept beyond a step."""
-        waiting = [rule.waiting.name for rule in self.plan.rules if rule.waiting is not None]
-        return [*(point.name for point in self.plan.stored), *waiting]
+    def _end(self, now: int) -> None:
+        """What this step brought is old; what nobody needs any more is forgotten."""
+        for name in self.program.passing:
+            if self._kept[name].rows:
+                self._run(f"TRUNCATE {quoted(name)}")
+                self._kept[name] = _Kept()
+        for point in self.plan.stored:
+            kept = self._kept[point.name]
+            if kept.rows > 2 * kept.looked + self._few and not any(use.for_ever for use in point.uses):
+                self._keep_only(point.name, f"{until(point.uses)} > {now}")
+        for waiting in self._queues():
+            kept = self._kept[waiting.name]
+            if kept.looked > kept.rows + self._few:  # so many were taken out
+                self._keep_only(waiting.name, "TRUE")
+                self._kept[waiting.name].looked = 0
+
+    def _queues(self) -> list[Waiting]:
+        return [rule.waiting for rule in self.plan.rules if rule.waiting is not None]
+
+    def _keep_only(self, name: str, condition: str) -> None:
+        """A table made anew, which takes no more room than it needs."""
+        self._run(f"CREATE OR REPLACE TABLE {quoted(name)} AS SELECT * FROM {quoted(name)} WHERE {condition}")
+        rows = self._changed(f"SELECT count(*) FROM {quoted(name)}")
+        self._kept[name] = _Kept(rows, rows)
 
     def kept(self) -> dict[str, int]:
         """How many tuples of each point are kept."""
-        return {name: self._kept[name].rows for name in self._lasting()}
+        return {name: self._kept[name].rows for name in self.program.lasting}
 
     @property
     def waits_until(self) -> int | None:
         """When the next of the tuples that wait is due; None if nothing waits."""
-        found = []
-        for waiting in (rule.waiting for rule in self.plan.rules):
-            if waiting is not None and self._kept[waiting.name].rows:
-                ((least,),) = self._run(
-                    f"SELECT min({_sql(last_end(waiting.new))}) FROM {_name(waiting.name)}"
-                ).fetchall()
-                found.append(int(least))
-        return min(found, default=None)
+        full = [waiting for waiting in self._queues() if self._kept[waiting.name].rows]
+        return min((self._changed(self.program.next_due(waiting)) for waiting in full), default=None)
 
     def snapshot(self) -> bytes:
         """All that must be known to go on."""
-        tables = {name: self._run(f"SELECT * FROM {_name(name)}").to_arrow_table() for name in self._lasting()}
+        names = [name for name in self.program.lasting if self._kept[name].rows]
+        tables = {name: self._run(f"SELECT * FROM {quoted(name)}").to_arrow_reader().read_all() for name in names}
         return packed(asdict(self._state), tables)
 
-    def restore(self, snapshot: bytes) -> None:
-        """Go on from a snapshot of the same plan, before anything has come."""
-        state, tables = unpacked(snapshot)
+    def restore(self, snapshot: bytes | None) -> None:
+        """Go on from a snapshot of the same plan, or from the beginning, whatever was before."""
+        for name in self.program.lasting:
+            if self._kept[name].rows:
+                self._run(f"TRUNCATE {quoted(name)}")
+                self._kept[name] = _Kept()
+        state, tables = unpacked(snapshot) if snapshot is not None else ({}, {})
         self._state = _State(**state)
         self._state.fresh = {}
         for name, table in tables.items():
-            if table.num_rows:
-                self._append(name, table)
-
-
-def _timed(children: Iterable[pa.Field]) -> pa.Table:
-    numbers = [pa.field(name, pa.int64()) for name in (BEGIN, END, REFERENCE, TAG)]
-    return pa.schema([*children, *numbers]).empty_table()
-
-
-def _latest(uses: Sequence[Until]) -> str:
-    """Until when a tuple matters to one of its uses."""
-    latest = []
-    for each in (points for use in uses for points in use.meeting.values()):
-        earliest = [
-            f"{_sql(column(time(point.identifier, point.end)))} + {int(bound)}" for point, bound in each.items()
-        ]
-        latest.append(f"least({', '.join(earliest)})")
-    return f"greatest({', '.join(dict.fromkeys(latest))})"
+            self._append(name, table)
 
 
 def _in_words(error: duckdb.Error) -> str:

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from acelera.algebra.bounds import Bound
 from acelera.algebra.description import described, length_of
+from acelera.algebra.duckdb_program import DuckProgram
 from acelera.algebra.duckdb_session import DuckSession
 from acelera.algebra.plan import Plan, planned
 from acelera.algebra.rules import Rule
@@ -38,6 +39,11 @@ class Compiled:
         """What a session computes."""
         return planned(self.rules, self.rows)
 
+    @property
+    def on_duckdb(self) -> DuckProgram:
+        """Its statements."""
+        return DuckProgram(self.plan, self.rows, self.checked.base)
+
 
 def compiled(
     checked: Checked, tick: Fraction | int = 1, longest: Mapping[str, Bound] | None = None, aggregates: str = "nodes"
@@ -58,8 +64,7 @@ def opened(
     checked: Checked, tick: Fraction | int = 1, longest: Mapping[str, Bound] | None = None, aggregates: str = "nodes"
 ) -> DuckSession:
     """A stream that a program is computed over."""
-    program = compiled(checked, tick, longest, aggregates)
-    return DuckSession(program.plan, program.rows, checked.base)
+    return DuckSession(compiled(checked, tick, longest, aggregates).on_duckdb)
 
 
 def resumed(
