@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -12,18 +12,20 @@ import pyarrow as pa
 import pytest
 
 import acelera as ac
+from acelera.programs.announcement import Announced
+from acelera.programs.options import How
 from acelera.programs.spark_streaming import Streamed, run_streaming
 from acelera.programs.stream_task import ProgramTask
+from acelera.programs.times import TimeKind
+from acelera.xchangeeq.checker import check
+from acelera.xchangeeq.on_spark import stream_task
 from acelera.xchangeeq.parser import parse_program
 from acelera.xchangeeq.semantics import derive
 from acelera.xchangeeq.terms import Event, Term, events_of
-from programs import judging
-from programs.judging import NOW, task_of
+from programs.judging import NOW
 from spark.test_streaming import Files, late_events
 from xchangeeq.building import ev
 from xchangeeq.programs import P
-
-cloudpickle = pytest.importorskip("pyspark.cloudpickle")
 
 SECOND = 1_000_000
 BEGIN_OF_ALL = 1_600_000_000 * SECOND
@@ -38,15 +40,14 @@ ON and {{ event w: timer:periodic [ 1 min ], while w: collect temp {{{{ sensor {
 TIMES = pa.timestamp("us", "UTC")
 
 
-@pytest.fixture(autouse=True)
-def judge_on_workers() -> Any:
-    """Workers cannot import the tests, so what stands in for an engine is sent to them whole."""
-    modules = [sys.modules[judging.__name__], sys.modules["programs.by_hand"]]
-    for module in modules:
-        cloudpickle.register_pickle_by_value(module)
-    yield
-    for module in modules:
-        cloudpickle.unregister_pickle_by_value(module)
+def task_of(
+    text: str, schemas: dict[str, pa.Schema], *, end: str, begin: str | None = None, type_column: str = "type"
+) -> ProgramTask:
+    """A program as a stream runs it."""
+    checked = check(parse_program(text), schemas, text)
+    longest = dict.fromkeys(schemas, 0.0 if begin is None else inf)
+    stream = Announced(schemas, TimeKind(TIMES), How(begin or end, end, type_column), longest=longest)
+    return stream_task(checked, stream, "nodes", text)
 
 
 def rows(size: int, seed: int = 1) -> pa.Table:

@@ -25,9 +25,6 @@ from acelera.errors import DataError
 
 END_OF_TIME = 2**62
 
-# To plan a statement twice costs more than to copy its rows.
-warnings.filterwarnings("ignore", "Arrow output on a DB-API result", UserWarning, __name__)
-
 FEW = 2_000
 """Rows that are not worth being looked through for what can be forgotten."""
 
@@ -75,6 +72,11 @@ class DuckSession:
         state = self._state
         known = {"since": since, "now": state.now, "tag": state.tag, "events": state.events}
         return {name: known[name] for name in statement.asks}
+
+    def _fetched(self, text: str, told: Mapping[str, int] | None = None) -> pa.Table:
+        with warnings.catch_warnings():  # that rows are copied: to plan a statement twice would cost more
+            warnings.simplefilter("ignore", UserWarning)
+            return self._run(text, told).to_arrow_table()
 
     def _changed(self, text: str, told: Mapping[str, int] | None = None) -> int:
         """Run a statement that changes a table; how many rows."""
@@ -205,7 +207,7 @@ class DuckSession:
         if not due:
             return nothing
         statement = self.program.deriving(label, due)
-        found: pa.Table = self._run(statement.text, self._told(statement, since)).to_arrow_reader().read_all()
+        found = self._fetched(statement.text, self._told(statement, since))
         for rule in due:
             if rule.waiting is not None:
                 self._take_out(rule.waiting)
@@ -278,6 +280,11 @@ class DuckSession:
         return {name: self._kept[name].rows for name in self.program.lasting}
 
     @property
+    def now(self) -> int:
+        """Until when the stream has been looked at."""
+        return self._state.now
+
+    @property
     def waits_until(self) -> int | None:
         """When the next of the tuples that wait is due; None if nothing waits."""
         full = [waiting for waiting in self._queues() if self._kept[waiting.name].rows]
@@ -286,7 +293,7 @@ class DuckSession:
     def snapshot(self) -> bytes:
         """All that must be known to go on."""
         names = [name for name in self.program.lasting if self._kept[name].rows]
-        tables = {name: self._run(f"SELECT * FROM {quoted(name)}").to_arrow_reader().read_all() for name in names}
+        tables = {name: self._fetched(f"SELECT * FROM {quoted(name)}") for name in names}
         return packed(asdict(self._state), tables)
 
     def restore(self, snapshot: bytes | None) -> None:

@@ -26,6 +26,10 @@ class Schedule(Node):
     def between(self, first: int, last: int) -> list[tuple[int, int]]:
         """The intervals that end from the one to the other time, both included, in order."""
 
+    @abstractmethod
+    def next_after(self, time: int) -> int | None:
+        """The end of the first that ends after a time, or an earlier one after it; None if there is none any more."""
+
     @property
     @abstractmethod
     def longest(self) -> int:
@@ -47,6 +51,10 @@ class Periodic(Schedule):
                 "choose a longer period, or look whether a time is wrong"
             )
         return [((number - 1) * self.length, number * self.length - 1) for number in numbers]
+
+    def next_after(self, time: int) -> int:
+        """The end of the one that holds the next tick."""
+        return ((time + 1) // self.length + 1) * self.length - 1
 
     @property
     def longest(self) -> int:
@@ -81,6 +89,13 @@ class Calendar(Schedule):
                     found.append((begin, until))
             day += _DAY
         return found
+
+    def next_after(self, time: int) -> int | None:
+        """The first of the coming days, or a time to look again."""
+        if self.date is not None and self._time(self.date + 2 * _DAY, datetime.time()) < time:
+            return None
+        later = int(time + Fraction(3 * _DAY // _MICROSECOND) / self.tick)
+        return next((end for _, end in self.between(time + 1, later)), later)
 
     @property
     def longest(self) -> int:

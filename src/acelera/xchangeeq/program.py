@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -159,7 +159,9 @@ class Program:
         kind = compiled.stream.kind
         return {label: output_schema(each, kind) for label, each in compiled.checked.schemas.items()}
 
-    def run(self, tables: object, *, method: str = "engine", **options: Unpack[Options]) -> dict[str, pa.Table]:
+    def run(
+        self, tables: Any, *, method: str = "engine", late_events: str | None = None, **options: Unpack[Options]
+    ) -> Any:
         """Derive all events that follow from those of a table; a table for each label that rules make.
 
         A result has the columns `begin` and `end`, then one for each child, in order of end. Events that came in are
@@ -194,7 +196,9 @@ class Program:
             raise UsageError(f"{method=} is not known; it is one of {', '.join(map(repr, METHODS))}")
         told = how(options)
         if is_spark(tables):
-            return self._run_spark(tables, told, method)
+            return self._run_spark(tables, told, method, late_events)
+        if late_events is not None:
+            raise UsageError("late_events=… is for streams of Spark: in tables no event comes late; leave it out")
         if method == "engine" and _in_pieces(tables) and not self._asked.every:
             schema, batches = in_batches(tables)
             return self._run_in_pieces(schema, batches, told)
@@ -306,8 +310,16 @@ class Program:
         made = run_in_pieces(self._session(compiled, compiled.open()), batches)
         return shown(made, compiled.checked.schemas, compiled.stream.kind)
 
-    def _run_spark(self, frames: object, told: How, method: str) -> dict[str, pa.Table]:
-        raise UsageError("programs take no Spark DataFrames; collect the rows: frame.toArrow()")
+    def _run_spark(self, frames: Any, told: How, method: str, late_events: str | None) -> Any:
+        """The frames of what is derived, or all of it in one, if rows still come."""
+        from acelera.xchangeeq.on_spark import columns_of_frames, is_growing, run_stream
+
+        if method != "engine":
+            raise UsageError(f"method={method!r} takes tables; collect the rows of a Spark DataFrame: frame.toArrow()")
+        compiled = self._compiled(announce(columns_of_frames(frames), told, self._asked))
+        if not is_growing(frames):
+            raise UsageError("programs take no Spark DataFrames; collect the rows: frame.toArrow()")
+        return run_stream(frames, compiled.checked, compiled.stream, self.aggregates, self._fingerprint, late_events)
 
     def __str__(self) -> str:
         return print_program(self.ast)

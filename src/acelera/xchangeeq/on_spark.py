@@ -1,0 +1,61 @@
+"""Programs over Spark frames: what is all there as SQL, what still grows in buckets with an engine each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from acelera.errors import UsageError
+from acelera.programs.announcement import Announced
+from acelera.xchangeeq.buckets import BucketEngines
+from acelera.xchangeeq.checker import Checked
+from acelera.xchangeeq.engine import compiled
+
+if TYPE_CHECKING:
+    from acelera.programs.spark_streaming import Streamed
+    from acelera.programs.stream_task import ProgramTask
+
+
+def is_growing(frames: Any) -> bool:
+    """Whether one of the frames is a stream."""
+    return any(each.isStreaming for each in (frames.values() if isinstance(frames, Mapping) else [frames]))
+
+
+def stream_task(checked: Checked, stream: Announced, aggregates: str, fingerprint: str) -> ProgramTask:
+    """A program as the buckets of a stream run it."""
+    from acelera.programs.stream_task import ProgramTask
+
+    if stream.kind.is_integer:
+        raise UsageError("Spark has watermarks for times, not for integers; cast the column to a timestamp")
+    program = compiled(checked, stream.kind.tick, stream.longest, aggregates)
+    engines = BucketEngines(
+        f"{fingerprint} {sorted(stream.longest.items())}", program.rules, program.rows, checked.base
+    )
+    how = stream.how
+    begin = None if how.points else how.begin
+    asked = {label: schema for label, schema in stream.labels.items() if label in program.rows}
+    return ProgramTask(program.rules, asked, checked.schemas, engines, how.end, begin, how.type_column)
+
+
+def run_stream(
+    frames: Any, checked: Checked, stream: Announced, aggregates: str, fingerprint: str, late_events: str | None
+) -> Streamed:
+    """All that a program derives from frames that grow."""
+    from acelera.programs.spark_streaming import run_streaming
+
+    task = stream_task(checked, stream, aggregates, fingerprint)
+    if isinstance(frames, Mapping):
+        frames = {label: frame for label, frame in frames.items() if label in task.labels}
+    return run_streaming(frames, task, late_events)
+
+
+def columns_of_frames(frames: Any) -> pa.Schema | dict[str, pa.Schema]:
+    """The columns of one frame for all labels, or of one for each."""
+    from acelera.spark.schemas import arrow_schema, nullable
+
+    def columns(frame: Any) -> pa.Schema:
+        return pa.schema([pa.field(each.name, nullable(each.type)) for each in arrow_schema(frame)])
+
+    return {label: columns(each) for label, each in frames.items()} if isinstance(frames, Mapping) else columns(frames)
