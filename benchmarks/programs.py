@@ -93,7 +93,8 @@ class ByHand:
             ),
             "avg_temp": self._rows(
                 "SELECT DISTINCT b, e, sensor, v FROM "
-                "(SELECT d.t - 60000000 AS b, d.t AS e, d.sensor, d.id, avg(x.value) AS v FROM d_temp d JOIN temp x ON x.sensor = d.sensor AND x.t >= d.t - 60000000 AND x.t <= d.t "
+                "(SELECT d.t - 60000000 AS b, d.t AS e, d.sensor, d.id, avg(x.value) AS v FROM d_temp d "
+                "JOIN temp x ON x.sensor = d.sensor AND x.t >= d.t - 60000000 AND x.t <= d.t "
                 "GROUP BY ALL)"
             ),
         }
