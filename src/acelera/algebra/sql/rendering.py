@@ -37,7 +37,7 @@ class Words(Protocol):
 
 def rendered(relation: op.Relation, words: Words) -> exp.Select:
     """The SELECT of a relation."""
-    return fold(relation, lambda node, inner: _render(node, list(inner), words))
+    return fold(relation, lambda node, inner: render(node, list(inner), words))
 
 
 # --- columns --------------------------------------------------------------------------------------------------
@@ -56,7 +56,8 @@ def named(value: exp.Expr, name: str) -> exp.Expr:
 # --- operators ----------------------------------------------------------------------------------------------------
 
 
-def _render(node: op.Relation, inner: Sequence[exp.Select], words: Words) -> exp.Select:
+def render(node: op.Relation, inner: Sequence[exp.Select], words: Words) -> exp.Select:
+    """The SELECT of one operator over those of its operands."""
     match node:
         case op.Events():
             return words.events(node)
@@ -98,21 +99,19 @@ def _timer(node: op.Timer, operand: exp.Select) -> exp.Select:
     return exp.select(*before, *made).from_(operand.subquery("t")).where(begin.copy() <= end.copy())
 
 
-def _join(node: op.Join, left: exp.Select, right: exp.Select) -> exp.Select:
+def pairs(node: op.Join | op.Collect, left: exp.Select, right: exp.Select, more: Sequence[exp.Expr] = ()) -> exp.Select:
+    """Two sides together, where they agree and the condition holds, or the window; `more` must hold, too."""
     one, two = node.left.heading, node.right.heading
     places = dict.fromkeys(columns(two), "r") | dict.fromkeys(columns(one), "l")
-    conditions = _agreement(one, two)
-    if node.condition is not None:
+    conditions = [*_agreement(one, two), *more]
+    if isinstance(node, op.Collect):
+        conditions += _inside(node)
+    elif node.condition is not None:
         conditions.append(condition_of(node.condition, places.__getitem__))
-    shown = [column(name, places[name]) for name in columns(node.heading)]
-    return _joined(shown, left, right, conditions)
-
-
-def _collect(node: op.Collect, left: exp.Select, right: exp.Select) -> exp.Select:
-    one, two = node.left.heading, node.right.heading
-    places = dict.fromkeys(columns(two), "r") | dict.fromkeys(columns(one), "l")
-    shown = [column(name, places[name]) for name in columns(node.heading)]
-    return _joined(shown, left, right, [*_agreement(one, two), *_inside(node)])
+    query = exp.select(*(column(name, places[name]) for name in columns(node.heading))).from_(left.subquery("l"))
+    if not conditions:
+        return query.join(right.subquery("r"), join_type="cross")
+    return query.join(right.subquery("r"), on=exp.and_(*conditions))
 
 
 def _absent(node: op.Absent, left: exp.Select, right: exp.Select) -> exp.Select:
@@ -153,20 +152,13 @@ def _union(inner: Sequence[exp.Select]) -> exp.Select:
 
 _OPERATORS: dict[type[op.Relation], Callable[..., exp.Select]] = {
     op.Timer: _timer,
-    op.Join: _join,
-    op.Collect: _collect,
+    op.Join: pairs,
+    op.Collect: pairs,
     op.Absent: _absent,
     op.Select: _select,
     op.Project: _project,
     op.Merge: _merge,
 }
-
-
-def _joined(shown: list[exp.Column], left: exp.Select, right: exp.Select, conditions: list[exp.Expr]) -> exp.Select:
-    query = exp.select(*shown).from_(left.subquery("l"))
-    if not conditions:
-        return query.join(right.subquery("r"), join_type="cross")
-    return query.join(right.subquery("r"), on=exp.and_(*conditions))
 
 
 def _agreement(left: op.Heading, right: op.Heading) -> list[exp.Expr]:

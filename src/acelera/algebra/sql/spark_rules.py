@@ -1,0 +1,290 @@
+"""A rule as one statement of Spark SQL over the tables of labels.
+
+Where windows are asked for what happens in them, both sides are put into one table, sorted by time within what they
+share: what Spark keeps while it goes through that table is what a join would look for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+from sqlglot import exp
+
+from acelera.algebra import construction as made
+from acelera.algebra import operators as op
+from acelera.algebra.expressions import Attribute, Expression
+from acelera.algebra.names import columns, time
+from acelera.algebra.sql.making import derived
+from acelera.algebra.sql.rendering import column, condition_of, named, pairs, render
+from acelera.algebra.sql.spark_matching import Flat, flat, is_plain, matched_plainly
+from acelera.algebra.sql.spark_words import SparkLists, call
+from acelera.algebra.windows import Around, Happens, Measure, Measured, Near
+from acelera.language.tree import fold, walk
+
+AT, FROM, CELL, HIT, DRIVES = "#at", "#from", "#cell", "#hit", "#drives"
+
+
+def statement(relation: op.Derive, rows: Mapping[str, pa.DataType]) -> exp.Select:
+    """The events of a rule. `rows` has for each label the type of its rows, without times."""
+    words = _Words(rows, frozenset(_collected(relation)), bool(made.grouped(relation.head.term)))
+
+    def combine(node: op.Relation, inner: Sequence[exp.Select]) -> exp.Select:
+        own = _OPERATORS.get(type(node))
+        return own(node, inner, words) if own is not None else render(node, inner, words)
+
+    return fold(relation, combine)
+
+
+def _collected(relation: op.Relation) -> list[str]:
+    """The events of which it is added up what they have."""
+    sides = [each.right for each in walk(relation) if isinstance(each, op.Collect | Measured | Around)]
+    sides += [each.right for each in walk(relation) if isinstance(each, Near) and each.window is not None]
+    return [each.identifier for side in sides for each in walk(side) if isinstance(each, op.Events)]
+
+
+@dataclass(frozen=True)
+class _Words:
+    """What rendering asks of Spark. If heads make groups, tuples are different; else it does not matter."""
+
+    rows: Mapping[str, pa.DataType]
+    collected: frozenset[str]
+    grouped: bool
+
+    def events(self, relation: op.Events) -> exp.Select:
+        row, table = self.rows[relation.label], exp.table_(relation.label, quoted=True)
+        if not all(map(is_plain, relation.patterns)):
+            raise NotImplementedError
+        once = self.grouped or bool(relation.sources)
+        return matched_plainly(relation, row, table, relation.identifier in self.collected, once)
+
+    def flat(self, relation: op.Events) -> Flat:
+        """What the only pattern of a relation says of a row."""
+        collected = relation.identifier in self.collected
+        return flat(relation, relation.patterns[0], self.rows[relation.label], collected)
+
+    def clock(self, relation: op.Clock) -> exp.Select:
+        raise NotImplementedError
+
+    def stored(self, name: str, version: op.Version) -> exp.Expr:
+        raise NotImplementedError
+
+    def derived(self, relation: op.Derive, operand: exp.Select) -> exp.Select:
+        return derived(relation, operand, SparkLists())
+
+
+# --- joins --------------------------------------------------------------------------------------------------------
+
+
+def _near(node: Near, inner: Sequence[exp.Select], words: _Words) -> exp.Select:
+    """Both sides get the cell of their time; one of them also those that its partners may lie in."""
+    del words
+    left, right = inner
+    reach = node.before + node.after
+    if reach == 0:
+        there = exp.EQ(this=_plus(column(node.left_time, "l"), node.after), expression=column(node.right_time, "r"))
+        return pairs(node.plainly, left, right, [there])
+    if _is_selected(node.right) or not _is_selected(node.left):
+        left, right = (
+            _in_cell(left, node.left_time, reach),
+            _in_cells(right, node.right_time, -node.after, node.before, reach),
+        )
+    else:
+        left, right = (
+            _in_cells(left, node.left_time, -node.before, node.after, reach),
+            _in_cell(right, node.right_time, reach),
+        )
+    return pairs(node.plainly, left, right, [exp.EQ(this=column(CELL, "l"), expression=column(CELL, "r"))])
+
+
+def _is_selected(relation: op.Relation) -> bool:
+    """Whether only some events of a side are looked at: it is likely the smaller one."""
+    return any(
+        isinstance(each, op.Select)
+        or (isinstance(each, op.Events) and any(part.content.equal for one in each.patterns for part in one.asked))
+        for each in walk(relation)
+    )
+
+
+def _plus(value: exp.Expr, ticks: int) -> exp.Expr:
+    if ticks == 0:
+        return value
+    number = exp.Literal.number(abs(ticks))
+    return exp.paren((exp.Add if ticks > 0 else exp.Sub)(this=value, expression=number))
+
+
+def _cell(value: exp.Expr, size: int) -> exp.Expr:
+    return exp.IntDiv(this=value, expression=exp.Literal.number(size))
+
+
+def _in_cell(side: exp.Select, at: str, size: int) -> exp.Select:
+    return exp.select("*", named(_cell(column(at), size), CELL)).from_(side.subquery("t"))
+
+
+def _in_cells(side: exp.Select, at: str, first: int, last: int, size: int) -> exp.Select:
+    """A row for each cell between two times."""
+    ends = [_cell(_plus(column(at), away), size) for away in (first, last)]
+    return exp.select("*", named(call("explode", call("sequence", *ends)), CELL)).from_(side.subquery("t"))
+
+
+# --- windows ------------------------------------------------------------------------------------------------------
+
+
+def _happens(node: Happens, inner: Sequence[exp.Select], words: _Words) -> exp.Select:
+    """Of all events that end before a window does, the one that begins last must begin in it."""
+    del words
+    (event,) = node.right.heading.times
+    begin = time(event, "begin")
+    together = _side_by_side(node, inner, {begin: column(begin)}, node.cell)
+    latest = _over(exp.Max(this=column(begin)), _shared(node, node.cell), AT, None)
+    known = exp.select("*", named(latest, HIT)).from_(together.subquery("t"))
+    there = exp.func("coalesce", exp.GTE(this=column(HIT), expression=column(FROM)), exp.false())
+    shown = map(column, columns(node.heading))
+    return (
+        exp.select(*shown)
+        .from_(known.subquery("t"))
+        .where(column(FROM).is_(exp.null()).not_(), there if node.expected else exp.Not(this=there))
+    )
+
+
+def _measured(node: Measured, inner: Sequence[exp.Select], words: _Words) -> exp.Select:
+    """Aggregates over the events that end in the last stretch of time."""
+    del words
+    cell = None if node.left.heading.data & node.right.heading.data else max(node.reach, 1)
+    values = {_input(each): condition_of(each.value) for each in node.measures} | {HIT: exp.Literal.number(1)}
+    together = _side_by_side(node, inner, values, cell)
+    measures = _measures(node.measures, _shared(node, cell), AT, (-node.reach, 0))
+    known = exp.select("*", *measures).from_(together.subquery("t"))
+    shown = map(column, columns(node.heading))
+    return (
+        exp.select(*shown).from_(known.subquery("t")).where(column(FROM).is_(exp.null()).not_(), _is_hit(node.measures))
+    )
+
+
+def _around(node: Around, inner: Sequence[exp.Select], words: _Words) -> exp.Select:
+    """Each row of a label is one that has a window and one that may lie in windows, so that it is read once."""
+    del inner
+    driving = node.left
+    assert isinstance(driving, op.Events)
+    (other,) = (each for each in walk(node.right) if isinstance(each, op.Events))
+    one, two = words.flat(driving), words.flat(other)
+    shared = sorted(driving.heading.data & other.heading.data)
+    is_other = exp.and_(two.matches, *(_said(each.condition, two) for each in _selections(node.right)))
+    inputs = {_input(each): _said(each.value, two) for each in node.measures} | {HIT: exp.Literal.number(1)}
+    shown = [named(one.values[name].copy(), name) for name in columns(driving.heading)]
+    shown += [named(exp.Case(ifs=[exp.If(this=is_other.copy(), true=value)]), name) for name, value in inputs.items()]
+    table = _different(driving.label, words, [one.values[name] for name in shared] if other.sources else [])
+    rows = exp.select(*shown, named(one.matches, DRIVES)).from_(exp.alias_(table, "e", table=True))
+    rows = rows.where(exp.or_(one.matches, is_other.copy()))
+    measures = _measures(node.measures, shared, time(driving.identifier, "end"), (node.first, node.last))
+    known = exp.select("*", *measures).from_(rows.subquery("t"))
+    found = exp.select(*map(column, columns(node.heading))).from_(known.subquery("t"))
+    found = found.where(column(DRIVES), _is_hit(node.measures))
+    return found.distinct() if words.grouped else found
+
+
+def _selections(relation: op.Relation) -> list[op.Select]:
+    return [each for each in walk(relation) if isinstance(each, op.Select)]
+
+
+def _said(expression: Expression, of: Flat) -> exp.Expr:
+    """An expression over variables, as one over columns."""
+    return condition_of(expression).transform(
+        lambda node: of.values[node.name].copy() if isinstance(node, exp.Column) else node
+    )
+
+
+def _different(label: str, words: _Words, keys: Sequence[exp.Expr]) -> exp.Expr:
+    """The rows of a label, each once if there are keys, by which they are moved: where they are sorted anyway."""
+    table = exp.table_(label, quoted=True)
+    if not keys:
+        return table
+    moved = exp.select("*").from_(exp.alias_(table, "e", table=True))
+    moved.set("distribute", exp.Distribute(expressions=[key.copy() for key in keys]))
+    return exp.select("*").distinct().from_(moved.subquery("d")).subquery()
+
+
+def _side_by_side(
+    node: Happens | Measured, inner: Sequence[exp.Select], values: Mapping[str, exp.Expr], cell: int | None
+) -> exp.Select:
+    """Windows and what may happen in them, one below the other, at the time of their ends; each has what it has."""
+    left, right = inner
+    (event,) = node.right.heading.times
+    shared = node.left.heading.data & node.right.heading.data
+    windows = [
+        *map(column, columns(node.left.heading)),
+        named(column(time(node.window, "end")), AT),
+        named(column(time(node.window, "begin")), FROM),
+        *(named(exp.null(), name) for name in values),
+    ]
+    events = [
+        *(column(name) if name in shared else named(exp.null(), name) for name in columns(node.left.heading)),
+        named(column(time(event, "end")), AT),
+        named(exp.null(), FROM),
+        *(named(value, name) for name, value in values.items()),
+    ]
+    if cell is not None:
+        own = _cell(column(time(event, "end")), cell)
+        windows.append(named(_cell(column(time(node.window, "end")), cell), CELL))
+        events.append(named(call("explode", exp.array(own, own.copy() + 1)), CELL))
+    above = exp.select(*windows).from_(left.subquery("l"))
+    below = exp.select(*events).from_(right.subquery("r"))
+    if shared:
+        below = below.where(*(column(name).is_(exp.null()).not_() for name in sorted(shared)))
+    return exp.select("*").from_(exp.union(above, below, distinct=False).subquery("u"))
+
+
+def _shared(node: Happens | Measured, cell: int | None) -> list[str]:
+    return sorted(node.left.heading.data & node.right.heading.data) + ([] if cell is None else [CELL])
+
+
+def _input(measure: Measure) -> str:
+    return f"#of {measure.name}"
+
+
+def _measures(measures: Sequence[Measure], keys: Sequence[str], order: str, frame: tuple[int, int]) -> list[exp.Expr]:
+    found = [
+        named(_over(exp.func(each.function, column(_input(each))), keys, order, frame), each.name) for each in measures
+    ]
+    if not any(map(_tells, measures)):
+        found.append(named(_over(exp.Count(this=column(HIT)), keys, order, frame), _HITS))
+    return found
+
+
+_HITS = "#hits"
+
+
+def _tells(measure: Measure) -> bool:
+    """Whether the value of a measure says if there was an event at all: a variable is never NULL."""
+    return measure.function != "count" and isinstance(measure.value, Attribute)
+
+
+def _is_hit(measures: Sequence[Measure]) -> exp.Expr:
+    telling = next(filter(_tells, measures), None)
+    if telling is not None:
+        return column(telling.name).is_(exp.null()).not_()
+    return exp.GT(this=column(_HITS), expression=exp.Literal.number(0))
+
+
+def _over(value: exp.Expr, keys: Sequence[str], order: str, frame: tuple[int, int] | None) -> exp.Expr:
+    """A value over the rows with the same keys that lie in a frame of ticks around; without one, all before."""
+    spec = None
+    if frame is not None:
+        sides = [("CURRENT ROW", None) if each == 0 else (exp.Literal.number(abs(each)), _side(each)) for each in frame]
+        (start, start_side), (end, end_side) = sides
+        spec = exp.WindowSpec(kind="RANGE", start=start, start_side=start_side, end=end, end_side=end_side)
+    ordered = exp.Order(expressions=[exp.Ordered(this=column(order), nulls_first=True)])
+    return exp.Window(this=value, partition_by=list(map(column, keys)), order=ordered, spec=spec)
+
+
+def _side(ticks: int) -> str:
+    return "PRECEDING" if ticks < 0 else "FOLLOWING"
+
+
+_OPERATORS: dict[type[op.Relation], Callable[..., exp.Select]] = {
+    Near: _near,
+    Happens: _happens,
+    Measured: _measured,
+    Around: _around,
+}
