@@ -1,0 +1,1 @@
+"""Programs: rules that make events of events, whatever language they are written in."""
