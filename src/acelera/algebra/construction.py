@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import pyarrow as pa
+
 from acelera.algebra.expressions import Expression, attributes_of
 from acelera.language.tree import Node
 
@@ -24,10 +26,15 @@ class Aggregated(Node):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Computed(Node):
-    """A value, in which aggregates stand under names of their own."""
+    """A value of a type, in which aggregates stand under names of their own.
+
+    `held` is the type of a variable that is put in as it is, a term with all its children.
+    """
 
     value: Expression
+    kind: pa.DataType
     aggregates: tuple[tuple[str, Aggregated], ...] = ()
+    held: pa.DataType | None = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -48,10 +55,13 @@ class Collected(Node):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Child(Node):
-    """The children with a label: a list if it is `repeated`, in which what is collected stands item by item."""
+    """The children with a label, in a column of a type: a list if it is `repeated`, in which what is collected stands
+    item by item. There may be none, if only other rules make such children.
+    """
 
     label: str
     items: tuple[Computed | Children | Collected, ...]
+    kind: pa.DataType
     repeated: bool = False
 
 
@@ -93,3 +103,16 @@ def _outside_lists(item: Item) -> Iterator[Item]:
         yield part
         if isinstance(part, Children):
             todo.extend(inner for child in reversed(part.each) for inner in reversed(child.items))
+
+
+def aggregated_variables(head: Head) -> frozenset[str]:
+    """The variables of aggregates, of which it matters which nodes they came from."""
+    found: set[str] = set()
+    todo: list[Item] = [head.term]
+    while todo:
+        for part in grouped(todo.pop()):
+            if isinstance(part, Collected):
+                todo.append(part.item)
+            else:
+                found |= attributes_of(part.value) | set(part.keys)
+    return frozenset(found)

@@ -10,7 +10,7 @@ from acelera.language.tree import Node, fold, walk
 ARITHMETIC = ("+", "-", "*", "/")
 COMPARISONS = ("=", "!=", "<", "<=", ">", ">=")
 CONNECTIVES = ("and", "or", "not")
-FUNCTIONS = ("abs", "floor", "ceil", "lower", "upper", "length", "coalesce", "least", "greatest")
+FUNCTIONS = ("abs", "floor", "ceil", "lower", "upper", "length", "coalesce", "least", "greatest", "present")
 AGGREGATES = ("count", "sum", "avg", "min", "max")
 
 
@@ -39,7 +39,10 @@ class Constant(Expression):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Operation(Expression):
-    """One of ARITHMETIC, COMPARISONS, CONNECTIVES and FUNCTIONS. Division by zero is NULL."""
+    """One of ARITHMETIC, COMPARISONS, CONNECTIVES and FUNCTIONS. Division by zero is NULL.
+
+    `present` is TRUE if one of its operands is there, else NULL.
+    """
 
     operator: str
     operands: tuple[Expression, ...]

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from acelera.algebra.operators import Heading
 
+BEGIN, END, REFERENCE = "#begin", "#end", "#ref"
+"""The columns of an event beside its children."""
+
 
 def time(identifier: str, end: str) -> str:
     """A time; that of what is merged has no identifier."""
-    return f"{identifier}.{end}" if identifier else end
+    return f"{identifier}.{end}" if identifier else f"#{end}"
 
 
 def reference(identifier: str) -> str:
     """What tells which event it is."""
-    return f"{identifier}.ref" if identifier else "ref"
+    return f"{identifier}.ref" if identifier else REFERENCE
 
 
 def source(variable: str) -> str:

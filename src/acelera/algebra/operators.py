@@ -16,10 +16,13 @@ from enum import Enum
 from functools import cached_property
 from typing import ClassVar
 
+import pyarrow as pa
+
 from acelera.algebra.construction import Head
 from acelera.algebra.expressions import Expression, attributes_of, text_of
 from acelera.algebra.intervals import TIMERS
-from acelera.algebra.patterns import Pattern, variables_of
+from acelera.algebra.patterns import Content, variables_of
+from acelera.algebra.schedules import Schedule
 from acelera.language.tree import Node, fold
 
 
@@ -80,18 +83,36 @@ MERGED = ""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Events(Relation):
-    """Q[i: q]: a tuple for each event of a label and each way to match one of some patterns."""
+class Choice(Node):
+    """Events of a label, and what is asked of them."""
 
     label: str
+    content: Content
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Events(Relation):
+    """Q[i: q]: a tuple for each event and each way to match one of some choices.
+
+    `types` are those of the variables; a choice need not bind all, if some are optional. `sources` are variables of
+    which the node is needed that they came from.
+    """
+
+    choices: tuple[Choice, ...]
     identifier: str
-    patterns: tuple[Pattern, ...]
+    types: tuple[tuple[str, pa.DataType], ...] = ()
     sources: tuple[str, ...] = ()
 
+    @property
+    def labels(self) -> frozenset[str]:
+        """The labels of the events that may match."""
+        return frozenset(choice.label for choice in self.choices)
+
     def _heading(self) -> Heading:
-        variables = {frozenset(variables_of(each)) for each in self.patterns}
-        _demand(len(variables) == 1, f"the patterns of {self.identifier} bind different variables")
-        (data,) = variables
+        data = frozenset(name for name, _ in self.types)
+        for choice in self.choices:
+            unknown = set(variables_of(choice.content)) - data
+            _demand(not unknown, f"{self.identifier} binds {', '.join(sorted(unknown))}, of which the type is not said")
         _demand(data >= set(self.sources), f"{self.identifier} has a source of a variable that it does not bind")
         one = frozenset({self.identifier})
         return Heading(data, one, one, frozenset(self.sources))
@@ -102,7 +123,7 @@ class Clock(Relation):
     """The events of an absolute or a periodic timer, which nobody sends; `schedule` says when they happen."""
 
     identifier: str
-    schedule: Node
+    schedule: Schedule
 
     def _heading(self) -> Heading:
         one = frozenset({self.identifier})
@@ -258,6 +279,17 @@ class Derive(Relation):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
+class Parts(Relation):
+    """A relation in parts that have no tuple in common, such as those that a step adds to a join."""
+
+    operands: tuple[Relation, ...]
+
+    def _heading(self) -> Heading:
+        _demand(len({each.heading for each in self.operands}) == 1, "the parts of a relation have different attributes")
+        return self.operands[0].heading
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Union(Relation):
     """The events of several rules with one label."""
 
@@ -289,7 +321,8 @@ def lines_of(relation: Relation) -> list[str]:
 def _line(node: Relation) -> str:
     match node:
         case Events():
-            return f"events {node.label} as {node.identifier}({', '.join(sorted(node.heading.data))})"
+            labels, variables = " or ".join(sorted(node.labels)), ", ".join(sorted(node.heading.data))
+            return f"events {labels} as {node.identifier}({variables})"
         case Clock():
             return f"clock {node.identifier}"
         case Stored():
@@ -313,5 +346,7 @@ def _line(node: Relation) -> str:
             return f"merge {', '.join(sorted(node.operand.heading.times))}"
         case Derive():
             return f"derive {node.head.label}"
+        case Parts():
+            return "parts"
         case _:
             return "union"

@@ -1,7 +1,8 @@
 """What is looked for in one event, by the columns of its label: resolved, so that no label has to be looked up again.
 
 An event is a row. A column is a child, a column of a struct a child with children, a list a child for each of its
-items; NULL is no child. Where a query could mean several columns, there are several patterns, of which one must match.
+items; NULL is no child. The one child of a plain column is its value, which stands in a column without a name. Where a
+query could mean several columns, there are several patterns.
 """
 
 from __future__ import annotations
@@ -11,59 +12,76 @@ from dataclasses import dataclass
 
 from acelera.language.tree import Node
 
+VALUE = ""
+"""The column of the value in a child."""
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Content(Node):
-    """What a child must be: `equal` to constants, if it is a value; with an `inner` pattern, if it has children.
+    """What a child or a value must be: `equal` to constants; with an `inner` pattern, if it has children.
 
-    `binds` are variables that take its value, `whole` those that take the child itself, label and all.
+    `binds` are variables that take it: the value of a plain column, the term of a struct.
     """
 
     equal: tuple[bool | int | float | str, ...] = ()
     binds: tuple[str, ...] = ()
-    whole: tuple[str, ...] = ()
     inner: Pattern | None = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Part(Node):
-    """A child in a column, of which there are several if it is `repeated`; parts match different children.
+    """A child in a column, of which there are several if it is `repeated`. `place` is where the query asks for it.
 
-    A part is `forbidden` if none of the children that are left over may match, `optional` if it need not match.
+    A part that is `optional` need not match; it is the only one of its column, which is not repeated.
     """
 
     column: str
     content: Content
     repeated: bool = False
-    forbidden: bool = False
     optional: bool = False
+    place: int = 0
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Pattern(Node):
-    """The children that must be there; no others if it is `total`, in this order if it is `ordered`."""
+    """Children that are `asked` for, all different; in this order if it is `ordered`, and no others if it is `total`.
+
+    None of those that are left over may match what is `forbidden`, once all variables are known; and none could match
+    what is `impossible`, given the variables of this pattern alone.
+    """
 
     asked: tuple[Part, ...] = ()
+    forbidden: tuple[Part, ...] = ()
+    impossible: tuple[Part, ...] = ()
     total: bool = False
     ordered: bool = False
 
 
-def contents(pattern: Pattern) -> Iterator[tuple[Part, Content]]:
-    """All parts at all depths, with what they ask for."""
-    todo = [pattern]
+def contents(content: Content) -> Iterator[Content]:
+    """What is asked for at all depths, but not what must not be there."""
+    todo = [content]
     while todo:
-        for part in todo.pop().asked:
-            yield part, part.content
-            if part.content.inner is not None:
-                todo.append(part.content.inner)
+        each = todo.pop()
+        yield each
+        if each.inner is not None:
+            todo.extend(part.content for part in reversed(each.inner.asked))
 
 
-def is_flat(pattern: Pattern) -> bool:
-    """Whether a pattern looks at plain columns only, so that a row matches in one way or not at all."""
-    return all(part.content.inner is None and not part.repeated and not part.content.whole for part in pattern.asked)
-
-
-def variables_of(pattern: Pattern) -> list[str]:
+def variables_of(content: Content) -> list[str]:
     """The variables that are bound, each once, in order of appearance."""
-    bound = (name for _, content in contents(pattern) for name in (*content.binds, *content.whole))
-    return list(dict.fromkeys(bound))
+    return list(dict.fromkeys(name for each in contents(content) for name in each.binds))
+
+
+def renamed_content(content: Content, names: dict[str, str]) -> Content:
+    """The same with other variables."""
+    inner = content.inner
+    if inner is not None:
+        asked, forbidden, impossible = (
+            tuple(
+                Part(each.column, renamed_content(each.content, names), each.repeated, each.optional, each.place)
+                for each in parts
+            )
+            for parts in (inner.asked, inner.forbidden, inner.impossible)
+        )
+        inner = Pattern(asked, forbidden, impossible, inner.total, inner.ordered)
+    return Content(content.equal, tuple(names.get(name, name) for name in content.binds), inner)

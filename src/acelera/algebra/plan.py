@@ -1,132 +1,229 @@
 """A plan of rules: what is computed in each step, from what, and what of it is kept for later steps.
 
-A step takes the events that end after the last step and by now. Whatever is computed is a *point*, with its tuples of
-earlier steps and those of this one:
+A step takes the events that end after the last step and by now. What is computed is a *point*:
 
-- a *match*: the events of a label that match a pattern and satisfy what can be asked of one event alone. Matches that
-  are equal up to names are one point;
+- a *match*: the events that match a pattern and satisfy what can be asked of one event alone. Matches that are equal up
+  to names are one point;
 - a *join* of what was joined before and a match;
 - the *waiting*: tuples with timers, some of which have not ended yet;
-- the events of a label: what rules derive, and what came in.
+- the *staged* tuples of a rule that collects what it takes part in making: they are looked at again in this step.
+
+A point is stored if tuples of it can meet others that come in a later step; until when, its uses say. Else it is only a
+name for what it is made of.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from graphlib import TopologicalSorter
 
 from acelera.algebra.bounds import Until, comes_last, kept_until
 from acelera.algebra.expressions import Expression, all_of, attributes_of, conjuncts, renamed
 from acelera.algebra.intervals import Point as TimePoint
 from acelera.algebra.operators import (
     Absent,
+    Choice,
     Clock,
     Collect,
     Derive,
     Events,
     Join,
     Merge,
+    Parts,
     Relation,
     Select,
     Stored,
     Timer,
     Version,
 )
-from acelera.algebra.patterns import Content, Part, Pattern, variables_of
+from acelera.algebra.patterns import renamed_content
 from acelera.algebra.rules import Rule, implied
+from acelera.algebra.schedules import Schedule
 
 ONLY = "e"
 """The identifier of the event of a match."""
 
 
-@dataclass
+@dataclass(eq=False)
 class Match:
-    """Events of a label that match, and until when each use needs them; no use needs those that are not kept."""
+    """Events that match, and what each use says of until when they are needed."""
 
     name: str
-    relation: Relation
-    label: str | None
+    events: Events | Clock
+    condition: Expression | None
     uses: list[Until] = field(default_factory=list)
 
+    @property
+    def relation(self) -> Relation:
+        """All that match."""
+        return self._asked(self.events)
 
-@dataclass
+    def of(self, labels: frozenset[str]) -> Relation:
+        """Those of some labels."""
+        assert isinstance(self.events, Events)
+        chosen = tuple(each for each in self.events.choices if each.label in labels)
+        return self._asked(replace(self.events, choices=chosen))
+
+    def _asked(self, events: Events | Clock) -> Relation:
+        return events if self.condition is None else Select(events, self.condition)
+
+    @property
+    def labels(self) -> frozenset[str]:
+        """The labels of its events; a clock has none."""
+        return self.events.labels if isinstance(self.events, Events) else frozenset()
+
+
+@dataclass(eq=False)
 class Joined:
-    """What was joined before, and a match: terms that together are what this step brings."""
+    """What was joined before, and a match; `new` is what a step brings."""
 
     name: str
     relation: Relation
-    new: tuple[Relation, ...]
+    new: Relation
     uses: list[Until] = field(default_factory=list)
 
 
-@dataclass
+@dataclass(eq=False)
 class Waiting:
-    """Tuples with timers that end after them."""
+    """Tuples with timers that end after them; `new` is what a step brings."""
 
     name: str
-    relation: Relation
+    new: Relation
 
 
-@dataclass
-class Derived:
-    """The events of one rule."""
+@dataclass(eq=False)
+class Staged:
+    """Tuples of one step."""
 
-    rule: Rule
-    relation: Derive
-    queries: frozenset[str]
+    name: str
+    new: Relation
 
 
-@dataclass
+Point = Joined | Waiting | Staged
+
+
+@dataclass(eq=False)
 class RulePlan:
     """One rule: its points in order, and what is derived in the end."""
 
-    joins: list[Joined]
-    waiting: Waiting | None
-    derived: Derived
+    rule: Rule
+    points: list[Point]
+    derived: Derive
+    recursive: bool
+
+    @property
+    def waiting(self) -> Waiting | None:
+        """Where its tuples wait, if they do."""
+        return next((each for each in self.points if isinstance(each, Waiting)), None)
 
 
-@dataclass
+@dataclass(frozen=True)
+class Group:
+    """Labels that are made together, and the rules that make them; several rounds are needed if it is recursive."""
+
+    labels: tuple[str, ...]
+    rules: tuple[RulePlan, ...]
+    recursive: bool
+
+
+@dataclass(eq=False)
 class Plan:
-    """All points of all rules. `strata` are the numbers of rules that can be computed together, in order."""
+    """All points of all rules, and groups of labels, each after those that its rules ask for."""
 
     matches: dict[str, Match]
-    rules: list[RulePlan]
-    strata: Sequence[Sequence[int]]
+    groups: list[Group]
+
+    @property
+    def rules(self) -> list[RulePlan]:
+        """All rules, in order."""
+        return [rule for group in self.groups for rule in group.rules]
+
+    @property
+    def schedules(self) -> list[Schedule]:
+        """When the clocks of the rules bring about events."""
+        clocks = [match.events for match in self.matches.values() if isinstance(match.events, Clock)]
+        return list(dict.fromkeys(each.schedule for each in clocks))
+
+    @property
+    def stored(self) -> list[Match | Joined]:
+        """The points that are kept beyond a step."""
+        points: list[Match | Joined] = [*self.matches.values()]
+        points += [point for rule in self.rules for point in rule.points if isinstance(point, Joined)]
+        return [each for each in points if each.uses]
 
 
-class Planner:
-    """Makes one plan of several rules."""
+def planned(rules: Sequence[Rule], labels: Iterable[str]) -> Plan:
+    """The plan of rules over events of some labels."""
+    groups = label_groups(rules, labels)
+    planner = _Planner()
+    made = []
+    for names in groups:
+        own = [rule for rule in rules if rule.head.label in names]
+        recursive = any(rule.asks_for & set(names) for rule in own)
+        plans = tuple(planner.rule(rule, frozenset(names) if recursive else frozenset()) for rule in own)
+        made.append(Group(names, plans, recursive))
+    return Plan(planner.matches, made)
 
+
+def label_groups(rules: Sequence[Rule], labels: Iterable[str]) -> list[tuple[str, ...]]:
+    """Labels that need each other together, each group after those that it needs."""
+    needs: dict[str, set[str]] = {label: set() for label in labels}
+    for rule in rules:
+        needs.setdefault(rule.head.label, set()).update(rule.asks_for)
+        for label in rule.asks_for:
+            needs.setdefault(label, set())
+    reached = {label: _reached(label, needs) for label in needs}
+    group = {
+        label: tuple(each for each in needs if each == label or (each in reached[label] and label in reached[each]))
+        for label in needs
+    }
+    graph = {group[label]: {group[each] for each in needs[label]} - {group[label]} for label in needs}
+    merged: dict[tuple[str, ...], set[tuple[str, ...]]] = {names: set() for names in graph}
+    for label in needs:
+        merged[group[label]] |= {group[each] for each in needs[label]} - {group[label]}
+    return list(TopologicalSorter(merged).static_order())
+
+
+def _reached(start: str, needs: dict[str, set[str]]) -> set[str]:
+    found: set[str] = set()
+    todo = [start]
+    while todo:
+        for each in needs[todo.pop()] - found:
+            found.add(each)
+            todo.append(each)
+    return found
+
+
+class _Planner:
     def __init__(self) -> None:
         self.matches: dict[str, Match] = {}
-        self._known: dict[Relation, str] = {}
-        self._joins = 0
+        self._known: dict[tuple[Relation, Expression | None], str] = {}
+        self._points = 0
 
-    def plan(self, rules: Sequence[Rule], strata: Sequence[Sequence[int]]) -> Plan:
-        """The plan of rules."""
-        return Plan(self.matches, [self._rule(each) for each in rules], strata)
+    def _name(self, kind: str) -> str:
+        self._points += 1
+        return f"{kind} {self._points}"
 
     # --- matches --------------------------------------------------------------------------------------------------
 
     def _match(self, events: Events | Clock, conditions: list[Expression]) -> Stored:
         """The point of a match, called as the rule calls it."""
-        variables = [] if isinstance(events, Clock) else variables_of(events.patterns[0])
+        variables = sorted(events.heading.data)
         names = {name: f"v{number}" for number, name in enumerate(variables)} | {events.identifier: ONLY}
         times = {f"{events.identifier}.{end}": f"{ONLY}.{end}" for end in ("begin", "end")}
-        relation: Relation = _renamed_events(events, names)
+        own = _renamed_events(events, names)
         condition = all_of([renamed(each, names | times) for each in conditions])
-        if condition is not None:
-            relation = Select(relation, condition)
-        if relation not in self._known:
-            label = None if isinstance(events, Clock) else events.label
-            name = f"match {len(self.matches) + 1}: {label or 'clock'}"
-            self._known[relation] = name
-            self.matches[name] = Match(name, relation, label)
-        back = tuple((new, old) for old, new in names.items())
-        return Stored(self._known[relation], relation, back)
+        if (own, condition) not in self._known:
+            shown = " or ".join(sorted(own.labels)) if isinstance(own, Events) else "clock"
+            name = f"match {len(self.matches) + 1}: {shown}"
+            self._known[own, condition] = name
+            self.matches[name] = Match(name, own, condition)
+        name = self._known[own, condition]
+        return Stored(name, self.matches[name].relation, tuple((new, old) for old, new in names.items()))
 
     def _use(self, stored: Stored, until: Until) -> None:
-        """Say until when a point is needed, by its own names."""
+        """Say until when a match is needed, by its own names."""
         own = {new: old for old, new in stored.renamed}
         meeting = {
             identifier: {
@@ -139,106 +236,101 @@ class Planner:
 
     # --- rules ----------------------------------------------------------------------------------------------------
 
-    def _rule(self, rule: Rule) -> RulePlan:
+    def rule(self, rule: Rule, together: frozenset[str]) -> RulePlan:
+        """The plan of a rule; `together` are the labels that are made with its own, if it is recursive."""
+        points: list[Point] = []
         asked = [each for condition in rule.conditions for each in conjuncts(condition)]
-        made, joins, asked = self._joined(rule, asked)
-        timed, asked = self._timed(rule, made, asked)
-        waiting = None
-        if self._waits(rule):
-            self._joins += 1
-            waiting = Waiting(f"waiting {self._joins}", timed)
-            timed = Stored(waiting.name, timed, version=Version.NEW)
+        made, asked = self._joined(rule, asked, points, bool(together))
+        made, asked = _selected(made, asked)
+        for timer in rule.timers:
+            made, asked = _selected(Timer(made, timer.identifier, timer.kind, timer.anchor, timer.duration), asked)
+        if _waits(rule):
+            waiting = Waiting(self._name("waiting"), made)
+            points.append(waiting)
+            made = Stored(waiting.name, made, version=Version.NEW)
         for window, events in rule.collected:
             right = self._match(events, _taken(asked, events))
             asked = [each for each in asked if each not in _taken(asked, events)]
-            self._use(right, self._needed_by(rule, window, right))
-            timed = Collect(timed, window, right)
-            timed, asked = _selected(timed, asked)
+            self._use(right, _needed_inside(rule, right))
+            if events.labels & together:
+                staged = Staged(self._name("staged"), made)
+                points.append(staged)
+                made = _collected_in_rounds(Stored(staged.name, made), window, right)
+            else:
+                made = Collect(made, window, right)
+            made, asked = _selected(made, asked)
         for window, events in rule.absent:
             right = self._match(events, [])
-            self._use(right, self._needed_by(rule, window, right))
-            timed = Absent(timed, window, right)
+            self._use(right, _needed_inside(rule, right))
+            made = Absent(made, window, right)
         assert not asked, "a condition looks at what no part of the rule has"
-        queries = frozenset(
-            each.label
-            for each in (*rule.events, *(e for _, e in (*rule.collected, *rule.absent)))
-            if isinstance(each, Events)
-        )
-        return RulePlan(joins, waiting, Derived(rule, Derive(Merge(timed), rule.head), queries))
+        return RulePlan(rule, points, Derive(Merge(made), rule.head), bool(together))
 
-    def _joined(self, rule: Rule, asked: list[Expression]) -> tuple[Relation, list[Joined], list[Expression]]:
-        """The events of a rule: in each step, those tuples that it brings."""
-        parts: list[tuple[Stored, Events | Clock]] = []
+    def _joined(
+        self, rule: Rule, asked: list[Expression], points: list[Point], recursive: bool
+    ) -> tuple[Relation, list[Expression]]:
+        """The events of a rule: those tuples that a step brings."""
+        parts: list[Stored] = []
         for events in rule.events:
-            parts.append((self._match(events, _taken(asked, events)), events))
-        for _, events in parts:
-            asked = [each for each in asked if each not in _taken(asked, events)]
-        left = parts.pop(0)[0]
-        joins: list[Joined] = []
+            own = _taken(asked, events)
+            parts.append(self._match(events, own))
+            asked = [each for each in asked if each not in own]
+        left: Stored = parts.pop(0)
+        new: Relation = replace(left, version=Version.NEW)
         while parts:
-            right = max(parts, key=lambda each: _nearness(rule, left, each[0]))
+            right = max(parts, key=lambda each: _nearness(rule, left, each))
             parts.remove(right)
-            left, asked = self._join(rule, left, right[0], asked, joins)
-        return replace_version(left, Version.NEW), joins, asked
+            joined, asked = self._join(rule, left, right, asked, points, recursive)
+            left, new = Stored(joined.name, joined.relation), joined.new
+            if parts:
+                points.append(joined)
+                new = replace(left, version=Version.NEW)
+        return new, asked
 
     def _join(
-        self, rule: Rule, left: Stored, right: Stored, asked: list[Expression], joins: list[Joined]
-    ) -> tuple[Stored, list[Expression]]:
+        self, rule: Rule, left: Stored, right: Stored, asked: list[Expression], points: list[Point], recursive: bool
+    ) -> tuple[Joined, list[Expression]]:
         attributes = Join(left, right).heading.attributes
         said = [each for each in asked if attributes_of(each) <= attributes]
         rest = [each for each in asked if each not in said]
         condition = all_of([*said, *implied(rule.network, left, right)])
-        new = []
-        right_later = not comes_last(rule.network, left.heading.times, right.heading.times)
-        left_later = not comes_last(rule.network, right.heading.times, left.heading.times)
-        new.append(
-            Join(
-                replace_version(left, Version.NEW),
-                replace_version(right, Version.ALL if left_later else Version.NEW),
-                condition,
-            )
-        )
+        right_later = recursive or not comes_last(rule.network, left.heading.times, right.heading.times)
+        left_later = recursive or not comes_last(rule.network, right.heading.times, left.heading.times)
+        first = replace(left, version=Version.NEW), replace(right, version=Version.ALL if left_later else Version.NEW)
+        terms: list[Relation] = [Join(*first, condition)]
         if right_later:
-            new.append(Join(replace_version(left, Version.OLD), replace_version(right, Version.NEW), condition))
-        self._keep(rule, left, right, joins, right_later)
-        self._keep(rule, right, left, joins, left_later)
-        self._joins += 1
-        joined = Joined(f"join {self._joins}", Join(left, right, condition), tuple(new))
-        joins.append(joined)
-        return Stored(joined.name, joined.relation), rest
+            terms.append(Join(replace(left, version=Version.OLD), replace(right, version=Version.NEW), condition))
+            self._keep(rule, left, right, points)
+        if left_later:
+            self._keep(rule, right, left, points)
+        new = terms[0] if len(terms) == 1 else Parts(tuple(terms))
+        return Joined(self._name("join"), Join(left, right, condition), new), rest
 
-    def _keep(self, rule: Rule, kept: Stored, met: Stored, joins: list[Joined], later: bool) -> None:
-        if not later:
-            return
+    def _keep(self, rule: Rule, kept: Stored, met: Stored, points: list[Point]) -> None:
         until = kept_until(rule.network, kept.heading.times, met.heading.times)
         if kept.name in self.matches:
             self._use(kept, until)
         else:
-            next(each for each in joins if each.name == kept.name).uses.append(until)
-
-    def _timed(self, rule: Rule, made: Relation, asked: list[Expression]) -> tuple[Relation, list[Expression]]:
-        made, asked = _selected(made, asked)
-        for timer in rule.timers:
-            made = Timer(made, timer.identifier, timer.kind, timer.anchor, timer.duration)
-            made, asked = _selected(made, asked)
-        return made, asked
-
-    def _waits(self, rule: Rule) -> bool:
-        """Whether a timer may end after all events of its tuple."""
-        events = [each.identifier for each in rule.events]
-        return any(not comes_last(rule.network, events, [timer.identifier]) for timer in rule.timers)
-
-    def _needed_by(self, rule: Rule, window: str, right: Stored) -> Until:
-        """Until when what happens in a window matters: until the tuple that has the window is complete."""
-        (inner,) = right.heading.times
-        met = [each.identifier for each in (*rule.events, *rule.timers)]
-        del window
-        return kept_until(rule.network, [inner], met)
+            joined = next(each for each in points if each.name == kept.name)
+            assert isinstance(joined, Joined)
+            joined.uses.append(until)
 
 
-def replace_version(stored: Stored, version: Version) -> Stored:
-    """The same point, of another time."""
-    return replace(stored, version=version)
+def _collected_in_rounds(left: Stored, window: str, right: Stored) -> Parts:
+    """What a round adds, where both sides grow from round to round."""
+    new, old = (replace(left, version=version) for version in (Version.NEW, Version.OLD))
+    return Parts((Collect(new, window, right), Collect(old, window, replace(right, version=Version.NEW))))
+
+
+def _waits(rule: Rule) -> bool:
+    """Whether a timer may end after all events of its tuple."""
+    events = [each.identifier for each in rule.events]
+    return any(not comes_last(rule.network, events, [timer.identifier]) for timer in rule.timers)
+
+
+def _needed_inside(rule: Rule, right: Stored) -> Until:
+    """Until when what happens in a window matters: until the tuple that has the window is complete."""
+    return kept_until(rule.network, right.heading.times, rule.identifiers)
 
 
 def _nearness(rule: Rule, left: Relation, right: Relation) -> tuple[int, int]:
@@ -259,17 +351,6 @@ def _selected(relation: Relation, asked: list[Expression]) -> tuple[Relation, li
 def _renamed_events(events: Events | Clock, names: dict[str, str]) -> Events | Clock:
     if isinstance(events, Clock):
         return Clock(ONLY, events.schedule)
-    patterns = tuple(_renamed_pattern(each, names) for each in events.patterns)
-    return Events(events.label, ONLY, patterns, tuple(names[each] for each in events.sources))
-
-
-def _renamed_pattern(pattern: Pattern, names: dict[str, str]) -> Pattern:
-    def content(given: Content) -> Content:
-        inner = None if given.inner is None else _renamed_pattern(given.inner, names)
-        binds, whole = (tuple(names[each] for each in those) for those in (given.binds, given.whole))
-        return Content(given.equal, binds, whole, inner)
-
-    asked = tuple(
-        Part(each.column, content(each.content), each.repeated, each.forbidden, each.optional) for each in pattern.asked
-    )
-    return Pattern(asked, pattern.total, pattern.ordered)
+    choices = tuple(Choice(each.label, renamed_content(each.content, names)) for each in events.choices)
+    types = tuple((names[name], kind) for name, kind in events.types)
+    return Events(choices, ONLY, types, tuple(names[each] for each in events.sources))

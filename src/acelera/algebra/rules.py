@@ -43,6 +43,17 @@ class Rule:
     collected: tuple[tuple[str, Events], ...] = ()
     absent: tuple[tuple[str, Events], ...] = ()
 
+    @property
+    def identifiers(self) -> list[str]:
+        """Those of events and timers: what is derived happens while they do."""
+        return [each.identifier for each in (*self.events, *self.timers)]
+
+    @property
+    def asks_for(self) -> frozenset[str]:
+        """The labels of the events that it looks at."""
+        inside = [each for _, each in (*self.collected, *self.absent)]
+        return frozenset(label for each in (*self.events, *inside) if isinstance(each, Events) for label in each.labels)
+
 
 def relation_of(rule: Rule) -> Derive:
     """The relation of a rule."""

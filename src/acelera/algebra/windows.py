@@ -7,7 +7,7 @@ relation of other operators:
 - `Happens`: there is an event in the window, or there is none;
 - `Measured`: aggregates over the events in windows of one length, if they are points;
 - `Around`: the same, where the windows stand beside events of the label that is aggregated, so that each row is both;
-- `Near`: a join of what cannot lie far apart, for which time is cut into cells.
+- `Cells`: where two sides are joined that cannot lie far apart, time is cut into cells, in which they agree.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from acelera.algebra.bounds import Network
 from acelera.algebra.expressions import Attribute, Expression, attributes_of, conjuncts, renamed
 from acelera.algebra.intervals import Point
 from acelera.algebra.names import time
-from acelera.algebra.operators import Absent, Collect, Derive, Events, Heading, Join, Relation, Select, Timer
-from acelera.algebra.patterns import Pattern, contents, is_flat
+from acelera.algebra.operators import Absent, Choice, Collect, Derive, Events, Heading, Join, Relation, Select, Timer
+from acelera.algebra.patterns import Content, Part, contents
 from acelera.algebra.rules import Rule, relation_of
 from acelera.language.tree import Node, fold, rebuilt, walk
 
@@ -90,29 +90,33 @@ def _with_measures(heading: Heading, measures: Sequence[Measure]) -> Heading:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Near(Relation):
-    """A join, or with a `window` what happens in it, where the time `right_time` lies at most `before` ticks before
-    `left_time` and at most `after` ticks after it.
+class Cells(Relation):
+    """Tuples with a variable more, for the cells of time, of a `size` each, that lie between two points: `first` and
+    `last` ticks after `time`. There is a tuple for each.
     """
 
-    left: Relation
-    right: Relation
-    condition: Expression | None
-    window: str | None
-    left_time: str
-    right_time: str
-    before: int
-    after: int
-
-    @property
-    def plainly(self) -> Join | Collect:
-        """The same without what is known of times."""
-        if self.window is not None:
-            return Collect(self.left, self.window, self.right)
-        return Join(self.left, self.right, self.condition)
+    operand: Relation
+    variable: str
+    time: str
+    first: int
+    last: int
+    size: int
 
     def _heading(self) -> Heading:
-        return self.plainly.heading
+        heading = self.operand.heading
+        return replace(heading, data=heading.data | {self.variable})
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Without(Relation):
+    """Tuples without a variable that nobody needs, because others tell them apart."""
+
+    operand: Relation
+    variable: str
+
+    def _heading(self) -> Heading:
+        heading = self.operand.heading
+        return replace(heading, data=heading.data - {self.variable})
 
 
 # --- rules --------------------------------------------------------------------------------------------------------
@@ -130,12 +134,12 @@ def whole(rule: Rule) -> Derive:
             case Collect():
                 found = measured[node.window, _events_of(node.right)]
                 if found is None:
-                    return _near(rule.network, rebuilt(node, inner))
+                    return _near(rule.network, replace(node, left=inner[0], right=inner[1]))
                 return _aggregated(rule.network, inner[0], node.window, inner[1], [each for _, each in found])
             case Absent():
                 return _happens(rule.network, inner[0], node.window, inner[1], expected=False)
             case Join():
-                return _near(rule.network, rebuilt(node, inner))
+                return _near(rule.network, replace(node, left=inner[0], right=inner[1]))
             case Derive():
                 return Derive(inner[0], _without(node.head, names))
             case _:
@@ -223,8 +227,15 @@ def _distance(network: Network, one: Point, two: Point) -> int | None:
 
 
 def _matches_once(events: Relation) -> bool:
-    """Whether each event gives one tuple at most."""
-    return not isinstance(events, Events) or (len(events.patterns) == 1 and is_flat(events.patterns[0]))
+    """Whether each event gives one tuple at most: there is one way to match it, and no list is gone through."""
+    if not isinstance(events, Events):
+        return True
+    parts = [part for choice in events.choices for each in contents(choice.content) for part in _asked(each)]
+    return len(events.choices) == 1 and not any(part.repeated for part in parts)
+
+
+def _asked(content: Content) -> tuple[Part, ...]:
+    return () if content.inner is None else content.inner.asked
 
 
 def _is_one_an_event(part: made.Aggregated, own: frozenset[str], known: frozenset[str], events: Events) -> bool:
@@ -248,11 +259,11 @@ def _without(head: made.Head, names: dict[made.Aggregated, str]) -> made.Head:
         if isinstance(node, made.Children):
             return made.Children(tuple(inner))  # type: ignore[arg-type]  # as they were
         if isinstance(node, made.Child):
-            return made.Child(node.label, tuple(inner), node.repeated)  # type: ignore[arg-type]  # as they were
+            return replace(node, items=tuple(inner))  # type: ignore[arg-type]  # as they were
         if isinstance(node, made.Computed):
             known = {name: names[part] for name, part in node.aggregates if part in names}
             rest = tuple((name, part) for name, part in node.aggregates if part not in names)
-            return made.Computed(renamed(node.value, known), rest)
+            return replace(node, value=renamed(node.value, known), aggregates=rest)
         return node
 
     root: Node = head.term
@@ -303,10 +314,10 @@ def _around(
         chain.append(driving)
         driving = driving.operand
     other = _events_of(right)
-    if not isinstance(driving, Events) or driving.label != other.label:
+    if not isinstance(driving, Events) or driving.labels != other.labels:
         return None
     shared = driving.heading.data & other.heading.data
-    one, two = ({name: _column(each.patterns[0], name) for name in shared} for each in (driving, other))
+    one, two = ({name: _path(each.choices[0].content, name) for name in shared} for each in (driving, other))
     end = Point(driving.identifier, "end")
     first, last = (_distance(network, Point(window, each), end) for each in ("begin", "end"))
     if not shared or one != two or None in one.values() or first is None or last is None:
@@ -317,17 +328,19 @@ def _around(
     return made_of
 
 
-def _column(pattern: Pattern, variable: str) -> str | None:
-    """The column that a variable stands for in a flat pattern; None if it need not be there."""
-    for part, content in contents(pattern):
-        if variable in content.binds:
-            return None if part.optional else part.column
+def _path(content: Content, variable: str) -> tuple[str, ...] | None:
+    """The columns, each inside the one before, to where a variable stands; None if it need not be there."""
+    todo: list[tuple[Content, tuple[str, ...]]] = [(content, ())]
+    while todo:
+        each, path = todo.pop()
+        if variable in each.binds:
+            return path
+        todo.extend((part.content, (*path, part.column)) for part in _asked(each) if not part.optional)
     return None
 
 
-def _near(network: Network, node: Relation) -> Relation:
-    """A join with the tightest bound for a time of either side."""
-    assert isinstance(node, Join | Collect)
+def _near(network: Network, node: Join | Collect) -> Relation:
+    """A join where both sides agree in the cell of time, by the tightest bound for a time of either."""
     bounds = [
         (network.least(two, one) + network.least(one, two), one, two)
         for one in _points(node.left)
@@ -336,16 +349,28 @@ def _near(network: Network, node: Relation) -> Relation:
     reach, one, two = min(bounds)
     if reach == inf:
         return node
-    return Near(
-        node.left,
-        node.right,
-        node.condition if isinstance(node, Join) else None,
-        node.window if isinstance(node, Collect) else None,
-        time(*one),
-        time(*two),
-        int(network.least(one, two)),
-        int(network.least(two, one)),
+    before, after, size = int(network.least(one, two)), int(network.least(two, one)), max(int(reach), 1)
+    variable = f"#cell of {two}"
+    if _is_selected(node.right) or not _is_selected(node.left):
+        left = Cells(node.left, variable, time(*one), 0, 0, size)
+        right = Cells(node.right, variable, time(*two), -after, before, size)
+    else:
+        left = Cells(node.left, variable, time(*one), -before, after, size)
+        right = Cells(node.right, variable, time(*two), 0, 0, size)
+    return Without(replace(node, left=left, right=right), variable)
+
+
+def _is_selected(relation: Relation) -> bool:
+    """Whether only events with some values are looked at: it is likely the smaller side."""
+    return any(
+        (isinstance(each, Select) and attributes_of(each.condition) & each.heading.data)
+        or (isinstance(each, Events) and any(map(_has_constants, each.choices)))
+        for each in walk(relation)
     )
+
+
+def _has_constants(choice: Choice) -> bool:
+    return any(each.equal for each in contents(choice.content))
 
 
 def _points(relation: Relation) -> list[Point]:

@@ -13,9 +13,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from acelera.algebra.names import BEGIN, END
 from acelera.algebra.rules import Rule
 from acelera.algebra.spark_batch import run_batch
-from acelera.algebra.sql.spark_matching import BEGIN, END
 from acelera.errors import SchemaError, UsageError, did_you_mean, listing
 from acelera.spark.schemas import arrow_schema, is_frame, nullable
 from acelera.spark.spark_expressions import quoted, ticks_of

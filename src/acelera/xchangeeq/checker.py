@@ -42,6 +42,8 @@ class Checked:
     graph: RuleGraph
     strata: Strata
     warnings: tuple[Problem, ...]
+    base: frozenset[str]
+    """The labels of which there are rows."""
 
     @property
     def schemas(self) -> dict[str, pa.Schema]:
@@ -88,7 +90,7 @@ def check(program: ast.Program, schemas: Mapping[str, pa.Schema], text: str = ""
     if notes.problems or strata is None:
         raise ProgramCheckError(sorted(notes.problems, key=_place), text)
     warnings = tuple(sorted(notes.warnings, key=_place))
-    return Checked(program, rules, variables, labels, outputs, graph, strata, warnings)
+    return Checked(program, rules, variables, labels, outputs, graph, strata, warnings, frozenset(base))
 
 
 def _place(problem: Problem) -> Span:

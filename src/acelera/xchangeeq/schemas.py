@@ -91,9 +91,14 @@ def arrow_schema(shape: Shape) -> pa.Schema:
 
 
 def _field(child: Child) -> pa.Field:
-    content = child.content
-    kind = content.arrow if isinstance(content, Type) else pa.struct([_field(each) for each in content.children])
+    kind = arrow_type(child.content)
     return pa.field(child.label, pa.list_(kind) if child.repeated else kind)
+
+
+def arrow_type(held: Content | Held) -> pa.DataType:
+    """The type of what is in a child, or of what a variable holds."""
+    content = held.content if isinstance(held, Child) else held
+    return content.arrow if isinstance(content, Type) else pa.struct([_field(each) for each in content.children])
 
 
 def joined(left: Shape, right: Shape, conflict: Conflict) -> Shape:

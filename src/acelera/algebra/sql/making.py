@@ -6,32 +6,33 @@ the bindings of a group is computed apart, from the different ones, and joined t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Protocol
 
+import pyarrow as pa
 from sqlglot import exp
 
 from acelera.algebra import construction as made
 from acelera.algebra import operators as op
 from acelera.algebra.expressions import attributes_of
 from acelera.algebra.names import reference, source, time
-from acelera.algebra.sql.rendering import column, condition_of, named
+from acelera.algebra.sql.types import conformed, typed
+from acelera.algebra.sql.values import sql_value
+from acelera.algebra.sql.words import column, first_of, named, struct, struct_field
+from acelera.language.tree import walk
+
+Order = Sequence[tuple[exp.Expr, bool]]
+"""What is sorted by, each descending or not; what is missing comes before all that is there, or after if descending."""
 
 
 class Lists(Protocol):
     """How an engine makes lists."""
 
-    def listed(self, value: exp.Expr, order: Sequence[tuple[exp.Expr, bool]]) -> exp.Expr:
-        """An aggregate: the values that are not NULL, in some order, then by themselves; NULL if there are none."""
+    def listed(self, value: exp.Expr, order: Order) -> exp.Expr:
+        """An aggregate: the values that are not NULL, in order; NULL if there are none."""
 
     def together(self, lists: Sequence[exp.Expr]) -> exp.Expr:
         """Lists one after the other, of which some may be NULL; NULL if all are."""
-
-    def single(self, value: exp.Expr) -> exp.Expr:
-        """A list of one value; NULL if that is."""
-
-    def struct(self, fields: Sequence[tuple[str, exp.Expr]]) -> exp.Expr:
-        """A struct; NULL if all fields are."""
 
 
 def derived(relation: op.Derive, operand: exp.Select, lists: Lists) -> exp.Select:
@@ -42,24 +43,28 @@ def derived(relation: op.Derive, operand: exp.Select, lists: Lists) -> exp.Selec
     keys = [begin, end, *sorted(made.free(term))]
     if made.grouped(term):
         keys[2:2] = map(reference, sorted(heading.references))
-    maker = _Maker(operand, heading, lists)
-    groups, columns = maker.grouped(term, keys)
+    several = sum(isinstance(each, op.Collect) for each in walk(relation.operand)) > 1
+    groups, columns = _Maker(operand, heading, lists, several).grouped(term, keys)
     shown = [column(begin), column(end), *(named(columns[child.label], child.label) for child in term.each)]
     return exp.select(*shown).distinct().from_(groups.subquery("g"))
 
 
 class _Maker:
-    def __init__(self, operand: exp.Select, heading: op.Heading, lists: Lists) -> None:
+    def __init__(self, operand: exp.Select, heading: op.Heading, lists: Lists, several: bool) -> None:
         self.operand, self.heading, self.lists = operand, heading, lists
+        self.several_collected = several
 
     def grouped(self, term: made.Children, keys: Sequence[str]) -> tuple[exp.Select, dict[str, exp.Expr]]:
         """A row for each group, with all that its children need, and the children of it."""
         groups: exp.Select | None = None
         names: dict[made.Collected | made.Aggregated, str] = {}
-        for number, part in enumerate(made.grouped(term)):
+        for number, part in enumerate(dict.fromkeys(made.grouped(term))):
             names[part] = f"#{len(keys)}.{number}"
-            ranges = self._listing if isinstance(part, made.Collected) else self._aggregate
-            ranging = ranges(part, keys, names[part])  # type: ignore[arg-type]  # each gets its own kind
+            ranging = (
+                self._listing(part, keys, names[part])
+                if isinstance(part, made.Collected)
+                else self._aggregate(part, keys, names[part])
+            )
             groups = ranging if groups is None else self._beside(groups, ranging, keys, list(names.values()))
         if groups is None:
             groups = exp.select(*map(column, keys)).distinct().from_(self.operand.copy().subquery("t"))
@@ -72,19 +77,7 @@ class _Maker:
         query = exp.select(*shown, column(names[-1], "r")).from_(groups.subquery("g"))
         return query.join(ranging.subquery("r"), on=exp.and_(*same))
 
-    def _bindings(self, names: frozenset[str], by_value: bool) -> list[str]:
-        """The columns that tell bindings apart."""
-        nodes = [] if by_value else [source(name) for name in sorted(names & self.heading.sources)]
-        return [*sorted(names), *nodes]
-
-    def _are_different(self, keys: Sequence[str], apart: Sequence[str]) -> bool:
-        """Whether no two tuples agree in all of these columns: then there is nothing else in them, and nothing was
-        dropped that would tell them apart.
-        """
-        known = {*keys, *apart}
-        lacking = self.heading.data - known or self.heading.sources - {name for name in apart if source(name) in known}
-        nodes = all(source(name) in known for name in apart if name in self.heading.data)
-        return not lacking and nodes and {reference(each) for each in self.heading.references} <= known
+    # --- aggregates -----------------------------------------------------------------------------------------------
 
     def _aggregate(self, part: made.Aggregated, keys: Sequence[str], name: str) -> exp.Select:
         apart = self._bindings(attributes_of(part.value) | set(part.keys), part.by_value)
@@ -92,30 +85,71 @@ class _Maker:
         if not self._are_different(keys, apart):
             columns = list(dict.fromkeys([*keys, *apart]))
             bindings = exp.select(*map(column, columns)).distinct().from_(bindings.subquery("t"))
-        value = exp.func(part.function, condition_of(part.value))
+        value = exp.func(part.function, sql_value(part.value))
         grouping = exp.select(*map(column, keys), named(value, name)).from_(bindings.subquery("b"))
         return grouping.group_by(*map(column, keys))
+
+    def _bindings(self, names: frozenset[str], by_value: bool) -> list[str]:
+        """The columns that tell bindings apart."""
+        nodes = [] if by_value else [source(name) for name in sorted(names & self.heading.sources)]
+        return [*sorted(names), *nodes]
+
+    def _are_different(self, keys: Sequence[str], apart: Sequence[str]) -> bool:
+        """Whether no two tuples agree in all of these columns: there is nothing else in them, and no events that were
+        collected can be taken for each other.
+        """
+        known = {*keys, *apart}
+        nodes = {source(name) for name in self.heading.sources}
+        lacking = (self.heading.data | nodes | set(map(reference, self.heading.references))) - known
+        return not lacking and bool(nodes) and not self.several_collected
+
+    # --- lists ----------------------------------------------------------------------------------------------------
 
     def _listing(self, part: made.Collected, keys: Sequence[str], name: str) -> exp.Select:
         inner = list(dict.fromkeys([*keys, *sorted(made.free(part.item)), *part.keys]))
         if isinstance(part.item, made.Children):
             instances, columns = self.grouped(part.item, inner)
-            value = self.lists.struct([(child.label, columns[child.label]) for child in part.item.each])
+            fields = [(child.label, columns[child.label]) for child in part.item.each]
+            value = _struct_unless_empty(fields)
         else:
-            whole = made.Children((made.Child("#", (part.item,)),))
-            instances, columns = self.grouped(whole, inner)
+            kind = part.item.kind
+            instances, columns = self.grouped(made.Children((made.Child("#", (part.item,), kind),)), inner)
             value = columns["#"]
-        order = [(column(name), descending) for name, descending in part.order]
+        instances, order = self._sorted_by(part, instances, inner)
+        order += [(each, False) for each in _sort_keys(value, part.item)]
         query = exp.select(*map(column, keys), named(self.lists.listed(value, order), name))
         return query.from_(instances.subquery("i")).group_by(*map(column, keys))
 
+    def _sorted_by(
+        self, part: made.Collected, instances: exp.Select, keys: Sequence[str]
+    ) -> tuple[exp.Select, list[tuple[exp.Expr, bool]]]:
+        """What instances are sorted by; of a variable that is not the same in all of an instance, its first value."""
+        order: list[tuple[exp.Expr, bool]] = []
+        for number, (name, descending) in enumerate(part.order):
+            if name in keys:
+                order.append((column(name), descending))
+                continue
+            own = f"#first.{number}"
+            first = _first_value(column(name), descending)
+            grouping = exp.select(*map(column, keys), named(first, own)).from_(self.operand.copy().subquery("t"))
+            extreme = grouping.group_by(*map(column, keys))
+            same = [exp.NullSafeEQ(this=column(key, "i"), expression=column(key, "r")) for key in keys]
+            query = exp.select("i.*", column(own, "r")).from_(instances.subquery("i"))
+            instances = query.join(extreme.subquery("r"), on=exp.and_(*same))
+            order.append((column(own), descending))
+        return instances, order
+
+    # --- children -------------------------------------------------------------------------------------------------
+
     def _child(self, child: made.Child, names: dict[made.Collected | made.Aggregated, str]) -> exp.Expr:
+        if not child.items:
+            return typed(exp.null(), pa.list_(child.kind) if child.repeated else child.kind)
         if not child.repeated:
             (item,) = child.items
             assert not isinstance(item, made.Collected)
             return self._item(item, names)
         parts = [
-            column(names[item]) if isinstance(item, made.Collected) else self.lists.single(self._item(item, names))
+            column(names[item]) if isinstance(item, made.Collected) else _single(self._item(item, names))
             for item in child.items
         ]
         return parts[0] if len(parts) == 1 else self.lists.together(parts)
@@ -124,7 +158,42 @@ class _Maker:
         self, item: made.Computed | made.Children, names: dict[made.Collected | made.Aggregated, str]
     ) -> exp.Expr:
         if isinstance(item, made.Children):
-            return self.lists.struct([(child.label, self._child(child, names)) for child in item.each])
-        value = condition_of(item.value)
+            return _struct_unless_empty([(child.label, self._child(child, names)) for child in item.each])
+        value = sql_value(item.value)
+        if item.held is not None:
+            return conformed(value, item.held, item.kind)
         aggregates = {name: column(names[aggregate]) for name, aggregate in item.aggregates}
-        return value.transform(lambda node: aggregates.get(node.name, node) if isinstance(node, exp.Column) else node)
+        filled = value.transform(lambda node: aggregates.get(node.name, node) if isinstance(node, exp.Column) else node)
+        return typed(filled, item.kind)
+
+
+def _first_value(value: exp.Expr, descending: bool) -> exp.Expr:
+    """The least value, which is none if one is missing; or the greatest."""
+    if descending:
+        return exp.Max(this=value)
+    all_there = exp.EQ(this=exp.Count(this=exp.Star()), expression=exp.Count(this=value.copy()))
+    return first_of(all_there, exp.Min(this=value.copy()), exp.null())
+
+
+def _sort_keys(value: exp.Expr, item: made.Computed | made.Children) -> Iterator[exp.Expr]:
+    """Terms are sorted child by child."""
+    if isinstance(item, made.Computed):
+        yield value.copy()
+        return
+    for child in item.each:
+        inner = struct_field(value.copy(), child.label)
+        if not child.repeated and len(child.items) == 1 and isinstance(child.items[0], made.Children):
+            yield from _sort_keys(inner, child.items[0])
+        else:
+            yield inner
+
+
+def _single(value: exp.Expr) -> exp.Expr:
+    """A list of one value; NULL if that is."""
+    return first_of(value.copy().is_(exp.null()), exp.null(), exp.array(value))
+
+
+def _struct_unless_empty(fields: Sequence[tuple[str, exp.Expr]]) -> exp.Expr:
+    """A struct; NULL if all fields are."""
+    missing = exp.and_(*(value.copy().is_(exp.null()) for _, value in fields))
+    return first_of(missing, exp.null(), struct([(name, value.copy()) for name, value in fields]))

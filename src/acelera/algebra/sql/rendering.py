@@ -1,26 +1,32 @@
 """Relations as SQL: one tree for all engines, written out in the words of each.
 
 A relation becomes a SELECT with a column for each variable, `i.begin`, `i.end` and `i.ref` for the events of a tuple,
-and `X.src` where it is known which node a value came from. What matches events and what makes them is different from
-engine to engine, and written in `matching` and `making`.
+and `X.src` where it is known which node a value came from. What matches events and what makes them is written in
+`matching` and `making`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Protocol
 
 from sqlglot import exp
 
 from acelera.algebra import operators as op
-from acelera.algebra.expressions import Attribute, Constant, Expression, Operation
 from acelera.algebra.intervals import TIMERS, Shift
 from acelera.algebra.names import columns, reference, source, time
+from acelera.algebra.sql.matching import Nodes
+from acelera.algebra.sql.values import sql_value
+from acelera.algebra.sql.words import column, named
 from acelera.language.tree import fold
 
 
 class Words(Protocol):
     """What an engine says in words of its own."""
+
+    @property
+    def nodes(self) -> Nodes:
+        """How nodes of events are told apart."""
 
     def events(self, relation: op.Events) -> exp.Select:
         """The tuples of events that match a pattern."""
@@ -28,7 +34,7 @@ class Words(Protocol):
     def clock(self, relation: op.Clock) -> exp.Select:
         """The events of an absolute timer."""
 
-    def stored(self, name: str, version: op.Version) -> exp.Expr:
+    def stored(self, relation: op.Stored) -> exp.Expr:
         """A table, or what takes its place in this step."""
 
     def derived(self, relation: op.Derive, operand: exp.Select) -> exp.Select:
@@ -37,23 +43,17 @@ class Words(Protocol):
 
 def rendered(relation: op.Relation, words: Words) -> exp.Select:
     """The SELECT of a relation."""
-    return fold(relation, lambda node, inner: render(node, list(inner), words))
+    return fold(relation, lambda node, inner: render(node, list(inner), words), operands)
 
 
-# --- columns --------------------------------------------------------------------------------------------------
-
-
-def column(name: str, table: str | None = None) -> exp.Column:
-    """A column, whatever its name is."""
-    return exp.column(name, table=table, quoted=True)
-
-
-def named(value: exp.Expr, name: str) -> exp.Expr:
-    """A value as a column of a SELECT."""
-    return exp.alias_(value, name, quoted=True)
-
-
-# --- operators ----------------------------------------------------------------------------------------------------
+def operands(node: op.Relation) -> tuple[op.Relation, ...]:
+    """What is stored need not be computed again."""
+    if isinstance(node, op.Stored):
+        return ()
+    found: list[op.Relation] = []
+    for part in node.parts():
+        found += [each for each in (part if isinstance(part, tuple) else (part,)) if isinstance(each, op.Relation)]
+    return tuple(found)
 
 
 def render(node: op.Relation, inner: Sequence[exp.Select], words: Words) -> exp.Select:
@@ -65,12 +65,27 @@ def render(node: op.Relation, inner: Sequence[exp.Select], words: Words) -> exp.
             return words.clock(node)
         case op.Stored():
             return _stored(node, words)
+        case op.Timer():
+            return _timer(node, *inner)
+        case op.Join():
+            return _join(node, inner[0], inner[1], words.nodes)
+        case op.Collect():
+            return _collect(node, inner[0], inner[1], words.nodes)
+        case op.Absent():
+            return _absent(node, *inner)
+        case op.Select():
+            return _select(node, *inner)
+        case op.Project():
+            return _project(node, *inner)
+        case op.Merge():
+            return _merge(node, *inner)
         case op.Derive():
             return words.derived(node, inner[0])
+        case op.Parts():
+            return _together(inner, distinct=False)
         case op.Union():
-            return _union(inner)
-        case _:
-            return _OPERATORS[type(node)](node, *inner)
+            return _together(inner, distinct=True)
+    raise AssertionError(f"unknown operator {type(node).__name__}")
 
 
 def _stored(node: op.Stored, words: Words) -> exp.Select:
@@ -82,7 +97,8 @@ def _stored(node: op.Stored, words: Words) -> exp.Select:
     ]
     pairs += [(reference(each), reference(new.get(each, each))) for each in sorted(before.references)]
     pairs += [(source(each), source(new.get(each, each))) for each in sorted(before.sources)]
-    return exp.select(*(named(column(old), now) for old, now in pairs)).from_(words.stored(node.name, node.version))
+    old = {now: named(column(each), now) for each, now in pairs}
+    return exp.select(*(old[name] for name in columns(node.heading))).from_(words.stored(node))
 
 
 def _timer(node: op.Timer, operand: exp.Select) -> exp.Select:
@@ -94,36 +110,67 @@ def _timer(node: op.Timer, operand: exp.Select) -> exp.Select:
         return exp.Add(this=anchor, expression=away) if shift.direction > 0 else exp.Sub(this=anchor, expression=away)
 
     begin, end = map(at, TIMERS[node.kind])
-    before = [column(name) for name in columns(node.operand.heading)]
-    made = [named(begin, time(node.identifier, "begin")), named(end, time(node.identifier, "end"))]
-    return exp.select(*before, *made).from_(operand.subquery("t")).where(begin.copy() <= end.copy())
+    made = {time(node.identifier, "begin"): begin, time(node.identifier, "end"): end}
+    shown = [named(made[name], name) if name in made else column(name) for name in columns(node.heading)]
+    return exp.select(*shown).from_(operand.subquery("t")).where(begin.copy() <= end.copy())
 
 
-def pairs(node: op.Join | op.Collect, left: exp.Select, right: exp.Select, more: Sequence[exp.Expr] = ()) -> exp.Select:
-    """Two sides together, where they agree and the condition holds, or the window; `more` must hold, too."""
+def _join(node: op.Join, left: exp.Select, right: exp.Select, nodes: Nodes) -> exp.Select:
+    conditions = _agreement(node.left.heading, node.right.heading)
+    if node.condition is not None:
+        places = _places(node.left.heading, node.right.heading)
+        conditions.append(sql_value(node.condition, places.__getitem__))
+    return _joined(node, left, right, conditions, nodes)
+
+
+def _collect(node: op.Collect, left: exp.Select, right: exp.Select, nodes: Nodes) -> exp.Select:
     one, two = node.left.heading, node.right.heading
-    places = dict.fromkeys(columns(two), "r") | dict.fromkeys(columns(one), "l")
-    conditions = [*_agreement(one, two), *more]
-    if isinstance(node, op.Collect):
-        conditions += _inside(node)
-    elif node.condition is not None:
-        conditions.append(condition_of(node.condition, places.__getitem__))
-    query = exp.select(*(column(name, places[name]) for name in columns(node.heading))).from_(left.subquery("l"))
+    if two.data <= one.data and not two.sources:  # it is enough that there is one
+        return exp.select(*_of_left(node)).from_(left.subquery("l")).where(exp.Exists(this=_partners(node, right)))
+    return _joined(node, left, right, [*_agreement(one, two), *_inside(node)], nodes)
+
+
+def _places(left: op.Heading, right: op.Heading) -> dict[str, str]:
+    """Which side a column is taken from."""
+    return dict.fromkeys(columns(right), "r") | dict.fromkeys(columns(left), "l")
+
+
+def _joined(
+    node: op.Join | op.Collect, left: exp.Select, right: exp.Select, conditions: list[exp.Expr], nodes: Nodes
+) -> exp.Select:
+    one, two = node.left.heading, node.right.heading
+    places = _places(one, two)
+    both = {source(name) for name in one.sources & two.sources}
+    shown = [
+        named(nodes.set_of([column(name, "l"), column(name, "r")]), name)
+        if name in both
+        else column(name, places[name])
+        for name in columns(node.heading)
+    ]
+    query = exp.select(*shown).from_(left.subquery("l"))
     if not conditions:
         return query.join(right.subquery("r"), join_type="cross")
     return query.join(right.subquery("r"), on=exp.and_(*conditions))
 
 
 def _absent(node: op.Absent, left: exp.Select, right: exp.Select) -> exp.Select:
+    alone = exp.Not(this=exp.Exists(this=_partners(node, right)))
+    return exp.select(*_of_left(node)).from_(left.subquery("l")).where(alone)
+
+
+def _of_left(node: op.Collect | op.Absent) -> list[exp.Column]:
+    return [column(name, "l") for name in columns(node.heading)]
+
+
+def _partners(node: op.Collect | op.Absent, right: exp.Select) -> exp.Select:
+    """What agrees with a tuple of the left side and happens in its window."""
     conditions = [*_agreement(node.left.heading, node.right.heading), *_inside(node)]
-    partner = exp.select(exp.Literal.number(1)).from_(right.subquery("r")).where(*conditions)
-    shown = [column(name, "l") for name in columns(node.heading)]
-    return exp.select(*shown).from_(left.subquery("l")).where(exp.Not(this=exp.Exists(this=partner)))
+    return exp.select(exp.Literal.number(1)).from_(right.subquery("r")).where(*conditions)
 
 
 def _select(node: op.Select, operand: exp.Select) -> exp.Select:
     shown = [column(name) for name in columns(node.heading)]
-    return exp.select(*shown).from_(operand.subquery("t")).where(condition_of(node.condition))
+    return exp.select(*shown).from_(operand.subquery("t")).where(sql_value(node.condition))
 
 
 def _project(node: op.Project, operand: exp.Select) -> exp.Select:
@@ -143,22 +190,11 @@ def _extreme(function: type[exp.Func], values: list[exp.Column]) -> exp.Expr:
     return values[0] if len(values) == 1 else function(this=values[0], expressions=values[1:], ignore_nulls=True)
 
 
-def _union(inner: Sequence[exp.Select]) -> exp.Select:
+def _together(inner: Sequence[exp.Select], distinct: bool) -> exp.Select:
     together: exp.Query = inner[0]
     for each in inner[1:]:
-        together = exp.union(together, each)
+        together = exp.union(together, each, distinct=distinct)
     return exp.select("*").from_(together.subquery("t"))
-
-
-_OPERATORS: dict[type[op.Relation], Callable[..., exp.Select]] = {
-    op.Timer: _timer,
-    op.Join: pairs,
-    op.Collect: pairs,
-    op.Absent: _absent,
-    op.Select: _select,
-    op.Project: _project,
-    op.Merge: _merge,
-}
 
 
 def _agreement(left: op.Heading, right: op.Heading) -> list[exp.Expr]:
@@ -172,45 +208,3 @@ def _inside(node: op.Collect | op.Absent) -> list[exp.Expr]:
         exp.LTE(this=begin, expression=column(time(inner, "begin"), "r")),
         exp.LTE(this=column(time(inner, "end"), "r"), expression=end),
     ]
-
-
-# --- conditions ---------------------------------------------------------------------------------------------------
-
-_BINARY: dict[str, type[exp.Binary]] = {
-    "+": exp.Add,
-    "-": exp.Sub,
-    "*": exp.Mul,
-    "=": exp.EQ,
-    "!=": exp.NEQ,
-    "<": exp.LT,
-    "<=": exp.LTE,
-    ">": exp.GT,
-    ">=": exp.GTE,
-}
-
-
-def condition_of(expression: Expression, place: Callable[[str], str | None] = lambda _: None) -> exp.Expr:
-    """A value or a condition; `place` says which table a column is of."""
-    return fold(expression, lambda node, inner: _value(node, list(inner), place))
-
-
-def _value(node: Expression, inner: list[exp.Expr], place: Callable[[str], str | None]) -> exp.Expr:
-    if isinstance(node, Attribute):
-        return column(node.name, place(node.name))
-    if isinstance(node, Constant):
-        return exp.convert(node.value)
-    assert isinstance(node, Operation)
-    if node.operator in ("and", "or"):
-        return (exp.and_ if node.operator == "and" else exp.or_)(*inner)
-    if node.operator == "not":
-        return exp.Not(this=exp.paren(inner[0]))
-    if node.operator == "-" and len(inner) == 1:
-        return exp.Neg(this=exp.paren(inner[0]))
-    if node.operator == "/":
-        top = exp.cast(exp.paren(inner[0]), "double")
-        return exp.Div(
-            this=top, expression=exp.func("nullif", inner[1], exp.Literal.number(0)), typed=False, safe=False
-        )
-    if node.operator in _BINARY:
-        return exp.paren(_BINARY[node.operator](this=inner[0], expression=inner[1]))
-    return exp.func(node.operator, *inner)

@@ -7,28 +7,32 @@ share: what Spark keeps while it goes through that table is what a join would lo
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import pyarrow as pa
 from sqlglot import exp
 
 from acelera.algebra import construction as made
 from acelera.algebra import operators as op
-from acelera.algebra.expressions import Attribute, Expression
-from acelera.algebra.names import columns, time
+from acelera.algebra.expressions import Attribute
+from acelera.algebra.names import BEGIN, END, columns, reference, time
+from acelera.algebra.schedules import Schedule
 from acelera.algebra.sql.making import derived
-from acelera.algebra.sql.rendering import column, condition_of, named, pairs, render
-from acelera.algebra.sql.spark_matching import Flat, flat, is_plain, matched_plainly
-from acelera.algebra.sql.spark_words import SparkLists, call
-from acelera.algebra.windows import Around, Happens, Measure, Measured, Near
+from acelera.algebra.sql.matching import Nodes
+from acelera.algebra.sql.rendering import render
+from acelera.algebra.sql.spark_matching import EventTables, Flat
+from acelera.algebra.sql.spark_words import SparkLists, SparkNodes, call, named_struct
+from acelera.algebra.sql.values import sql_value
+from acelera.algebra.sql.words import column, named
+from acelera.algebra.windows import Around, Cells, Happens, Measure, Measured, Without
 from acelera.language.tree import fold, walk
 
 AT, FROM, CELL, HIT, DRIVES = "#at", "#from", "#cell", "#hit", "#drives"
 
 
-def statement(relation: op.Derive, rows: Mapping[str, pa.DataType]) -> exp.Select:
+def statement(relation: op.Derive, rows: Mapping[str, pa.StructType], schedules: Sequence[Schedule] = ()) -> exp.Select:
     """The events of a rule. `rows` has for each label the type of its rows, without times."""
-    words = _Words(rows, frozenset(_collected(relation)), bool(made.grouped(relation.head.term)))
+    words = _Words(rows, schedules, frozenset(_collected(relation)), bool(made.grouped(relation.head.term)))
 
     def combine(node: op.Relation, inner: Sequence[exp.Select]) -> exp.Select:
         own = _OPERATORS.get(type(node))
@@ -37,74 +41,66 @@ def statement(relation: op.Derive, rows: Mapping[str, pa.DataType]) -> exp.Selec
     return fold(relation, combine)
 
 
+def clock_name(number: int) -> str:
+    """What stands for a label for the events of a clock."""
+    return f"#clock {number}"
+
+
 def _collected(relation: op.Relation) -> list[str]:
-    """The events of which it is added up what they have."""
+    """The events of which aggregates are made."""
     sides = [each.right for each in walk(relation) if isinstance(each, op.Collect | Measured | Around)]
-    sides += [each.right for each in walk(relation) if isinstance(each, Near) and each.window is not None]
     return [each.identifier for side in sides for each in walk(side) if isinstance(each, op.Events)]
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Words:
-    """What rendering asks of Spark. If heads make groups, tuples are different; else it does not matter."""
+    """What rendering asks of Spark. Tuples must be different if the head makes groups of them."""
 
-    rows: Mapping[str, pa.DataType]
+    rows: Mapping[str, pa.StructType]
+    schedules: Sequence[Schedule]
     collected: frozenset[str]
     grouped: bool
+    nodes: Nodes = field(default_factory=SparkNodes)
+
+    def tables(self, relation: op.Events) -> EventTables:
+        """The tables that a relation looks at."""
+        counted = relation.identifier in self.collected and bool(relation.sources)
+        return EventTables(relation, self.rows, counted, self.grouped)
 
     def events(self, relation: op.Events) -> exp.Select:
-        row, table = self.rows[relation.label], exp.table_(relation.label, quoted=True)
-        if not all(map(is_plain, relation.patterns)):
-            raise NotImplementedError
-        once = self.grouped or bool(relation.sources)
-        return matched_plainly(relation, row, table, relation.identifier in self.collected, once)
-
-    def flat(self, relation: op.Events) -> Flat:
-        """What the only pattern of a relation says of a row."""
-        collected = relation.identifier in self.collected
-        return flat(relation, relation.patterns[0], self.rows[relation.label], collected)
+        return self.tables(relation).matched()
 
     def clock(self, relation: op.Clock) -> exp.Select:
-        raise NotImplementedError
+        begin, end = column(BEGIN), column(END)
+        own = {
+            time(relation.identifier, "begin"): begin,
+            time(relation.identifier, "end"): end,
+            reference(relation.identifier): named_struct([("c0", begin), ("c1", end)]),
+        }
+        table = exp.table_(clock_name(self.schedules.index(relation.schedule)), quoted=True)
+        return exp.select(*(named(own[name], name) for name in columns(relation.heading))).from_(table)
 
-    def stored(self, name: str, version: op.Version) -> exp.Expr:
-        raise NotImplementedError
+    def stored(self, relation: op.Stored) -> exp.Expr:
+        raise AssertionError("nothing is stored where all events are seen at once")
 
     def derived(self, relation: op.Derive, operand: exp.Select) -> exp.Select:
         return derived(relation, operand, SparkLists())
 
 
-# --- joins --------------------------------------------------------------------------------------------------------
+# --- cells --------------------------------------------------------------------------------------------------------
 
 
-def _near(node: Near, inner: Sequence[exp.Select], words: _Words) -> exp.Select:
-    """Both sides get the cell of their time; one of them also those that its partners may lie in."""
+def _cells(node: Cells, inner: Sequence[exp.Select], words: _Words) -> exp.Select:
     del words
-    left, right = inner
-    reach = node.before + node.after
-    if reach == 0:
-        there = exp.EQ(this=_plus(column(node.left_time, "l"), node.after), expression=column(node.right_time, "r"))
-        return pairs(node.plainly, left, right, [there])
-    if _is_selected(node.right) or not _is_selected(node.left):
-        left, right = (
-            _in_cell(left, node.left_time, reach),
-            _in_cells(right, node.right_time, -node.after, node.before, reach),
-        )
-    else:
-        left, right = (
-            _in_cells(left, node.left_time, -node.before, node.after, reach),
-            _in_cell(right, node.right_time, reach),
-        )
-    return pairs(node.plainly, left, right, [exp.EQ(this=column(CELL, "l"), expression=column(CELL, "r"))])
+    first, last = (_cell(_plus(column(node.time), away), node.size) for away in (node.first, node.last))
+    cell = first if node.first == node.last else call("explode", call("sequence", first, last))
+    shown = [named(cell, name) if name == node.variable else column(name) for name in columns(node.heading)]
+    return exp.select(*shown).from_(inner[0].subquery("t"))
 
 
-def _is_selected(relation: op.Relation) -> bool:
-    """Whether only some events of a side are looked at: it is likely the smaller one."""
-    return any(
-        isinstance(each, op.Select)
-        or (isinstance(each, op.Events) and any(part.content.equal for one in each.patterns for part in one.asked))
-        for each in walk(relation)
-    )
+def _without(node: Without, inner: Sequence[exp.Select], words: _Words) -> exp.Select:
+    del words
+    return exp.select(*map(column, columns(node.heading))).from_(inner[0].subquery("t"))
 
 
 def _plus(value: exp.Expr, ticks: int) -> exp.Expr:
@@ -115,17 +111,7 @@ def _plus(value: exp.Expr, ticks: int) -> exp.Expr:
 
 
 def _cell(value: exp.Expr, size: int) -> exp.Expr:
-    return exp.IntDiv(this=value, expression=exp.Literal.number(size))
-
-
-def _in_cell(side: exp.Select, at: str, size: int) -> exp.Select:
-    return exp.select("*", named(_cell(column(at), size), CELL)).from_(side.subquery("t"))
-
-
-def _in_cells(side: exp.Select, at: str, first: int, last: int, size: int) -> exp.Select:
-    """A row for each cell between two times."""
-    ends = [_cell(_plus(column(at), away), size) for away in (first, last)]
-    return exp.select("*", named(call("explode", call("sequence", *ends)), CELL)).from_(side.subquery("t"))
+    return value if size == 1 else exp.IntDiv(this=value, expression=exp.Literal.number(size))
 
 
 # --- windows ------------------------------------------------------------------------------------------------------
@@ -152,7 +138,7 @@ def _measured(node: Measured, inner: Sequence[exp.Select], words: _Words) -> exp
     """Aggregates over the events that end in the last stretch of time."""
     del words
     cell = None if node.left.heading.data & node.right.heading.data else max(node.reach, 1)
-    values = {_input(each): condition_of(each.value) for each in node.measures} | {HIT: exp.Literal.number(1)}
+    values = {_input(each): sql_value(each.value) for each in node.measures} | {HIT: exp.Literal.number(1)}
     together = _side_by_side(node, inner, values, cell)
     measures = _measures(node.measures, _shared(node, cell), AT, (-node.reach, 0))
     known = exp.select("*", *measures).from_(together.subquery("t"))
@@ -168,15 +154,18 @@ def _around(node: Around, inner: Sequence[exp.Select], words: _Words) -> exp.Sel
     driving = node.left
     assert isinstance(driving, op.Events)
     (other,) = (each for each in walk(node.right) if isinstance(each, op.Events))
-    one, two = words.flat(driving), words.flat(other)
+    one, two = Flat.of(words.tables(driving)), Flat.of(words.tables(other))
     shared = sorted(driving.heading.data & other.heading.data)
-    is_other = exp.and_(two.matches, *(_said(each.condition, two) for each in _selections(node.right)))
-    inputs = {_input(each): _said(each.value, two) for each in node.measures} | {HIT: exp.Literal.number(1)}
+    selected = [two.said(sql_value(each.condition)) for each in walk(node.right) if isinstance(each, op.Select)]
+    is_other = exp.and_(two.matches, *selected)
+    inputs = {_input(each): two.said(sql_value(each.value)) for each in node.measures} | {HIT: exp.Literal.number(1)}
     shown = [named(one.values[name].copy(), name) for name in columns(driving.heading)]
     shown += [named(exp.Case(ifs=[exp.If(this=is_other.copy(), true=value)]), name) for name, value in inputs.items()]
-    table = _different(driving.label, words, [one.values[name] for name in shared] if other.sources else [])
-    rows = exp.select(*shown, named(one.matches, DRIVES)).from_(exp.alias_(table, "e", table=True))
-    rows = rows.where(exp.or_(one.matches, is_other.copy()))
+    keys = [one.values[name] for name in shared] if other.sources else []
+    (label,) = driving.labels
+    table = words.tables(driving).told_apart(label, _different(label, keys))
+    rows = exp.select(*shown, named(one.matches.copy(), DRIVES)).from_(exp.alias_(table, "e", table=True))
+    rows = rows.where(exp.or_(one.matches.copy(), is_other.copy()))
     measures = _measures(node.measures, shared, time(driving.identifier, "end"), (node.first, node.last))
     known = exp.select("*", *measures).from_(rows.subquery("t"))
     found = exp.select(*map(column, columns(node.heading))).from_(known.subquery("t"))
@@ -184,25 +173,13 @@ def _around(node: Around, inner: Sequence[exp.Select], words: _Words) -> exp.Sel
     return found.distinct() if words.grouped else found
 
 
-def _selections(relation: op.Relation) -> list[op.Select]:
-    return [each for each in walk(relation) if isinstance(each, op.Select)]
-
-
-def _said(expression: Expression, of: Flat) -> exp.Expr:
-    """An expression over variables, as one over columns."""
-    return condition_of(expression).transform(
-        lambda node: of.values[node.name].copy() if isinstance(node, exp.Column) else node
-    )
-
-
-def _different(label: str, words: _Words, keys: Sequence[exp.Expr]) -> exp.Expr:
+def _different(label: str, keys: Sequence[exp.Expr]) -> exp.Select:
     """The rows of a label, each once if there are keys, by which they are moved: where they are sorted anyway."""
-    table = exp.table_(label, quoted=True)
+    rows = exp.select("*").from_(exp.alias_(exp.table_(label, quoted=True), "e", table=True))
     if not keys:
-        return table
-    moved = exp.select("*").from_(exp.alias_(table, "e", table=True))
-    moved.set("distribute", exp.Distribute(expressions=[key.copy() for key in keys]))
-    return exp.select("*").distinct().from_(moved.subquery("d")).subquery()
+        return rows
+    rows.set("distribute", exp.Distribute(expressions=[key.copy() for key in keys]))
+    return exp.select("*").distinct().from_(rows.subquery("d"))
 
 
 def _side_by_side(
@@ -283,7 +260,8 @@ def _side(ticks: int) -> str:
 
 
 _OPERATORS: dict[type[op.Relation], Callable[..., exp.Select]] = {
-    Near: _near,
+    Cells: _cells,
+    Without: _without,
     Happens: _happens,
     Measured: _measured,
     Around: _around,

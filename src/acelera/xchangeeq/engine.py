@@ -1,0 +1,61 @@
+"""Programs on the engine: compiled to a plan, and opened as a stream."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+import pyarrow as pa
+
+from acelera.algebra.bounds import Bound
+from acelera.algebra.duckdb_session import DuckSession
+from acelera.algebra.plan import Plan, planned
+from acelera.algebra.rules import Rule
+from acelera.errors import UsageError
+from acelera.xchangeeq import ast
+from acelera.xchangeeq.checker import Checked
+from acelera.xchangeeq.schemas import arrow_type
+from acelera.xchangeeq.translation import Translation
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """The rules of a program, and the types of the children of each label."""
+
+    checked: Checked
+    rules: tuple[Rule, ...]
+
+    @property
+    def rows(self) -> dict[str, pa.StructType]:
+        """The types of the children of each label that rules ask for or make."""
+        labels = {label for rule in self.rules for label in rule.asks_for} | set(self.checked.outputs)
+        return {label: arrow_type(shape) for label, shape in self.checked.labels.items() if label in labels}
+
+    @property
+    def plan(self) -> Plan:
+        """What a session computes."""
+        return planned(self.rules, self.rows)
+
+
+def compiled(
+    checked: Checked, tick: Fraction | int = 1, longest: Mapping[str, Bound] | None = None, aggregates: str = "nodes"
+) -> Compiled:
+    """A program in terms of the algebra. `tick` is how many microseconds a unit of time is; `longest` is in ticks."""
+
+    def ticks(duration: ast.Duration) -> int:
+        number = duration.microseconds / Fraction(tick)
+        if number.denominator != 1:
+            raise UsageError("a duration is no whole number of the units of time")
+        return int(number)
+
+    translation = Translation(checked, ticks, Fraction(tick), longest or {}, aggregates == "set")
+    return Compiled(checked, tuple(translation.rules()))
+
+
+def opened(
+    checked: Checked, tick: Fraction | int = 1, longest: Mapping[str, Bound] | None = None, aggregates: str = "nodes"
+) -> DuckSession:
+    """A stream that a program is computed over."""
+    program = compiled(checked, tick, longest, aggregates)
+    return DuckSession(program.plan, program.rows, checked.base)
