@@ -38,7 +38,7 @@ def run_batch(
     made: Iterable[str] = (),
     relation: Callable[[Rule], Derive] = whole,
 ) -> dict[str, Any]:
-    """For each label that rules derive a frame of the events that are new: `#begin`, `#end`, and its columns.
+    """For each label that rules derive a frame of the events that are new: `#begin`, `#end`, and its children.
 
     `frames` has the events that came in, by label; their times are integers in columns `#begin` and `#end`. `rows` has
     the types of all labels, those that are derived as well. There is a frame for each label of `made`, even if no rule
@@ -46,10 +46,13 @@ def run_batch(
     """
     order = labels_in_order(rules)
     batch = _Batch(frames, rules, rows)
-    found = {label: batch.empty(label) for label in made if label not in order}
+    found = {label: _shown(batch.empty(label), rows[label]) for label in made if label not in order}
     for label in order:
-        found[label] = batch.derive(label, [relation(rule) for rule in rules if rule.head.label == label])
-    return {label: _shown(table, rows[label]) for label, table in found.items()}
+        relations = [relation(rule) for rule in rules if rule.head.label == label]
+        children = {name for each in relations for name in _types(each)}
+        table = batch.derive(label, relations)
+        found[label] = _shown(table, [each for each in rows[label] if each.name in children])
+    return found
 
 
 def labels_in_order(rules: Sequence[Rule]) -> list[str]:
@@ -102,9 +105,10 @@ class _Batch:
     def _events(self, relation: Derive) -> Any:
         """The events of one rule."""
         _warn_of_all_pairs(relation)
-        names = [*(each.name for each in self.rows[relation.head.label]), BEGIN, END]
+        row, given = self.rows[relation.head.label], _types(relation)
+        shown = [named(_child(each, given.get(each.name)), each.name) for each in row]
         made = statement(relation, self.rows, self.schedules)
-        query = exp.select(*map(column, names)).from_(made.subquery("m"))
+        query = exp.select(*shown, column(BEGIN), column(END)).from_(made.subquery("m"))
         labels = list(dict.fromkeys(each.name for each in query.find_all(exp.Table)))
         for label in labels:
             if label not in self.tables:
@@ -191,7 +195,12 @@ def _child(wanted: pa.Field, given: pa.DataType | None) -> exp.Expr:
     return normalized(conformed(column(wanted.name), given, wanted.type), wanted.type)
 
 
-def _shown(table: Any, row: pa.StructType) -> Any:
-    """A table under the names of its label."""
+def _types(relation: Derive) -> dict[str, pa.DataType]:
+    """The children that a rule makes."""
+    return {child.label: pa.list_(child.kind) if child.repeated else child.kind for child in relation.head.term.each}
+
+
+def _shown(table: Any, row: Iterable[pa.Field]) -> Any:
+    """A table under the names of its label, with some of its columns."""
     times = [pa.field(name, pa.int64()) for name in (BEGIN, END)]
     return _recast(table, ((plain(each.name), each.name, each.type) for each in (*times, *row)))
