@@ -150,6 +150,16 @@ CASES = {
         f"DETECT d {{ k {{ var K }} }} ON and {{ {WINDOW}, while w: not b {{{{ k {{{{ var K }}}} }}}} }} END",
         Happens,
     ),
+    "nothing else happens": (
+        "DETECT d { k { var K } } ON and { event i: a {{ k {{ var K }}, v {{ var V }} }}, event w: timer:from-end [ event i, 4 sec ], "
+        "event o: timer:shorten-begin [ event w, 1 sec ], while o: not a {{ k {{ var K }} }} } where { var V > 1 } END",
+        Around,
+    ),
+    "something else happens, which may have no value": (
+        "DETECT d { k { var K }, s { sum(all var V) } } ON and { event i: a {{ k {{ var K }} }}, event w: timer:shift-forward [ event i, 3 sec ], "
+        'while w: collect a {{ k {{ var K }}, optional v {{ var V }} }}, while w: collect a {{ k {{ var K }}, T {{ "q" }} }} } END',
+        Around,
+    ),
     "nothing at all happens": (
         "DETECT d { k { var K } } ON and { event i: a {{ k {{ var K }} }}, event w: timer:from-start [ event i, 2 sec ], while w: not b {{ v {{ 3 }} }} } END",
         Happens,
@@ -183,7 +193,7 @@ CASES = {
 }
 
 
-BOTH = ("aggregates around events of one label", "nothing happens", "events that are near")
+BOTH = ("aggregates around events of one label", "nothing else happens", "events that are near")
 """What is computed otherwise for intervals."""
 
 

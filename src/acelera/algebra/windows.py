@@ -18,7 +18,7 @@ from math import inf
 
 from acelera.algebra import construction as made
 from acelera.algebra.bounds import Network
-from acelera.algebra.expressions import Attribute, Expression, attributes_of, conjuncts, renamed
+from acelera.algebra.expressions import Attribute, Constant, Expression, Operation, attributes_of, conjuncts, renamed
 from acelera.algebra.intervals import Point
 from acelera.algebra.names import time
 from acelera.algebra.operators import Absent, Choice, Collect, Derive, Events, Heading, Join, Relation, Select, Timer
@@ -29,11 +29,12 @@ from acelera.language.tree import Node, fold, rebuilt, walk
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Measure(Node):
-    """An aggregate of a value of the events in a window, under a name."""
+    """An aggregate of a value of the events in a window, under a name; if it is `certain`, each event has the value."""
 
     name: str
     function: str
     value: Expression
+    certain: bool
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -71,15 +72,16 @@ class Measured(Relation):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Around(Relation):
-    """Events with measures of other events of their label, which are points: those that agree, and lie from `first` to
-    `last` ticks after their end.
+    """Events with measures of other events of their label: those that agree, and end from `first` to `last` ticks after
+    they do, or by `last` if there is no first. If it is `required`, there is such an event.
     """
 
-    left: Relation
-    first: int
+    left: Events
+    first: int | None
     last: int
     right: Relation
     measures: tuple[Measure, ...]
+    required: bool = True
 
     def _heading(self) -> Heading:
         return _with_measures(self.left.heading, self.measures)
@@ -174,9 +176,13 @@ def _measures(rule: Rule, window: str, events: Events) -> list[tuple[made.Aggreg
     ):
         return None
     return [
-        (each, Measure(f"#{events.identifier}.{number}", each.function, each.value))
+        (each, Measure(f"#{events.identifier}.{number}", each.function, each.value, _is_certain(each.value, events)))
         for number, each in enumerate(dict.fromkeys(aggregates))
     ]
+
+
+def _is_certain(value: Expression, events: Events) -> bool:
+    return isinstance(value, Attribute) and _path(events.choices[0].content, value.name) is not None
 
 
 def _wanted_elsewhere(rule: Rule, events: Events) -> frozenset[str]:
@@ -275,10 +281,38 @@ def _without(head: made.Head, names: dict[made.Aggregated, str]) -> made.Head:
 # --- operators ----------------------------------------------------------------------------------------------------
 
 
-def _happens(network: Network, left: Relation, window: str, right: Relation, *, expected: bool) -> Happens:
+def _happens(network: Network, left: Relation, window: str, right: Relation, *, expected: bool) -> Relation:
+    """What stands for a question whether something happens."""
+    beside = _latest(network, left, window, right, expected=expected)
+    if beside is not None:
+        return beside
     longest = network.least(Point(window, "end"), Point(window, "begin"))
     shared = left.heading.data & right.heading.data
     return Happens(left, window, right, expected, None if shared or longest == inf else max(int(longest), 1))
+
+
+def _latest(network: Network, left: Relation, window: str, right: Relation, *, expected: bool) -> Relation | None:
+    """Where the window stands beside an event of the same label: of all events that end before the window does, the one
+    that begins last must begin in it.
+    """
+    driving, other = _driving(left), _events_of(right)
+    if driving is None or not _share_columns(driving, other):
+        return None
+    last = _distance(network, Point(window, "end"), Point(driving.identifier, "end"))
+    if last is None:
+        return None
+    begin = f"#latest of {other.identifier}"
+    measure = Measure(begin, "max", Attribute(time(other.identifier, "begin")), True)
+    beside = _above(left, Around(driving, None, last, right, (measure,), required=False))
+    since = Attribute(time(window, "begin"))
+    if expected:
+        condition = Operation(">=", (Attribute(begin), since))
+    else:
+        condition = Operation("<", (Operation("coalesce", (Attribute(begin), Constant(_BEFORE_ALL))), since))
+    return Without(Select(beside, condition), begin)
+
+
+_BEFORE_ALL = -(2**63) + 1
 
 
 def _aggregated(
@@ -308,24 +342,39 @@ def _around(
     network: Network, left: Relation, window: str, right: Relation, measures: Sequence[Measure]
 ) -> Relation | None:
     """Where the window stands beside an event of the same label, and both sides agree in the same columns."""
-    chain: list[Relation] = []
-    driving = left
-    while isinstance(driving, Timer | Select):
-        chain.append(driving)
-        driving = driving.operand
-    other = _events_of(right)
-    if not isinstance(driving, Events) or driving.labels != other.labels:
+    driving = _driving(left)
+    if driving is None or not _share_columns(driving, _events_of(right)):
         return None
-    shared = driving.heading.data & other.heading.data
-    one, two = ({name: _path(each.choices[0].content, name) for name in shared} for each in (driving, other))
     end = Point(driving.identifier, "end")
     first, last = (_distance(network, Point(window, each), end) for each in ("begin", "end"))
-    if not shared or one != two or None in one.values() or first is None or last is None:
+    if first is None or last is None:
         return None
-    made_of: Relation = Around(driving, first, last, right, tuple(measures))
-    for each in reversed(chain):
-        made_of = rebuilt(each, [made_of])
-    return made_of
+    return _above(left, Around(driving, first, last, right, tuple(measures)))
+
+
+def _driving(relation: Relation) -> Events | None:
+    """The events that timers stand beside, if there is nothing else."""
+    while isinstance(relation, Timer | Select):
+        relation = relation.operand
+    return relation if isinstance(relation, Events) else None
+
+
+def _above(relation: Relation, events: Relation) -> Relation:
+    """The same timers and conditions, beside other events."""
+
+    def combine(node: Relation, inner: Sequence[Relation]) -> Relation:
+        return events if isinstance(node, Events) else rebuilt(node, inner)
+
+    return fold(relation, combine)
+
+
+def _share_columns(one: Events, two: Events) -> bool:
+    """Whether two relations of one label share variables, each of which is the same column in both."""
+    shared = one.heading.data & two.heading.data
+    if not shared or one.labels != two.labels or not (_matches_once(one) and _matches_once(two)):
+        return False
+    paths = [[_path(each.choices[0].content, name) for name in sorted(shared)] for each in (one, two)]
+    return paths[0] == paths[1] and None not in paths[0]
 
 
 def _path(content: Content, variable: str) -> tuple[str, ...] | None:

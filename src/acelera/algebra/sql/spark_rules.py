@@ -14,7 +14,6 @@ from sqlglot import exp
 
 from acelera.algebra import construction as made
 from acelera.algebra import operators as op
-from acelera.algebra.expressions import Attribute
 from acelera.algebra.names import BEGIN, END, columns, reference, time
 from acelera.algebra.schedules import Schedule
 from acelera.algebra.sql.making import derived
@@ -123,7 +122,7 @@ def _happens(node: Happens, inner: Sequence[exp.Select], words: _Words) -> exp.S
     (event,) = node.right.heading.times
     begin = time(event, "begin")
     together = _side_by_side(node, inner, {begin: column(begin)}, node.cell)
-    latest = _over(exp.Max(this=column(begin)), _shared(node, node.cell), AT, None)
+    latest = _over(exp.Max(this=column(begin)), _shared(node, node.cell), AT, (None, 0))
     known = exp.select("*", named(latest, HIT)).from_(together.subquery("t"))
     there = exp.func("coalesce", exp.GTE(this=column(HIT), expression=column(FROM)), exp.false())
     shown = map(column, columns(node.heading))
@@ -152,7 +151,6 @@ def _around(node: Around, inner: Sequence[exp.Select], words: _Words) -> exp.Sel
     """Each row of a label is one that has a window and one that may lie in windows, so that it is read once."""
     del inner
     driving = node.left
-    assert isinstance(driving, op.Events)
     (other,) = (each for each in walk(node.right) if isinstance(each, op.Events))
     one, two = Flat.of(words.tables(driving)), Flat.of(words.tables(other))
     shared = sorted(driving.heading.data & other.heading.data)
@@ -169,7 +167,7 @@ def _around(node: Around, inner: Sequence[exp.Select], words: _Words) -> exp.Sel
     measures = _measures(node.measures, shared, time(driving.identifier, "end"), (node.first, node.last))
     known = exp.select("*", *measures).from_(rows.subquery("t"))
     found = exp.select(*map(column, columns(node.heading))).from_(known.subquery("t"))
-    found = found.where(column(DRIVES), _is_hit(node.measures))
+    found = found.where(column(DRIVES), *([_is_hit(node.measures)] if node.required else []))
     return found.distinct() if words.grouped else found
 
 
@@ -220,7 +218,11 @@ def _input(measure: Measure) -> str:
     return f"#of {measure.name}"
 
 
-def _measures(measures: Sequence[Measure], keys: Sequence[str], order: str, frame: tuple[int, int]) -> list[exp.Expr]:
+Frame = tuple[int | None, int]
+"""From so many ticks after a row to so many; None: from the first row on."""
+
+
+def _measures(measures: Sequence[Measure], keys: Sequence[str], order: str, frame: Frame) -> list[exp.Expr]:
     found = [
         named(_over(exp.func(each.function, column(_input(each))), keys, order, frame), each.name) for each in measures
     ]
@@ -233,8 +235,8 @@ _HITS = "#hits"
 
 
 def _tells(measure: Measure) -> bool:
-    """Whether the value of a measure says if there was an event at all: a variable is never NULL."""
-    return measure.function != "count" and isinstance(measure.value, Attribute)
+    """Whether the value of a measure says if there was an event at all."""
+    return measure.function != "count" and measure.certain
 
 
 def _is_hit(measures: Sequence[Measure]) -> exp.Expr:
@@ -244,19 +246,20 @@ def _is_hit(measures: Sequence[Measure]) -> exp.Expr:
     return exp.GT(this=column(_HITS), expression=exp.Literal.number(0))
 
 
-def _over(value: exp.Expr, keys: Sequence[str], order: str, frame: tuple[int, int] | None) -> exp.Expr:
-    """A value over the rows with the same keys that lie in a frame of ticks around; without one, all before."""
-    spec = None
-    if frame is not None:
-        sides = [("CURRENT ROW", None) if each == 0 else (exp.Literal.number(abs(each)), _side(each)) for each in frame]
-        (start, start_side), (end, end_side) = sides
-        spec = exp.WindowSpec(kind="RANGE", start=start, start_side=start_side, end=end, end_side=end_side)
+def _over(value: exp.Expr, keys: Sequence[str], order: str, frame: Frame) -> exp.Expr:
+    """A value over the rows with the same keys that lie in a frame."""
+    (start, start_side), (end, end_side) = map(_bound, frame)
+    spec = exp.WindowSpec(kind="RANGE", start=start, start_side=start_side, end=end, end_side=end_side)
     ordered = exp.Order(expressions=[exp.Ordered(this=column(order), nulls_first=True)])
     return exp.Window(this=value, partition_by=list(map(column, keys)), order=ordered, spec=spec)
 
 
-def _side(ticks: int) -> str:
-    return "PRECEDING" if ticks < 0 else "FOLLOWING"
+def _bound(ticks: int | None) -> tuple[str | exp.Expr, str | None]:
+    if ticks is None:
+        return "UNBOUNDED", "PRECEDING"
+    if ticks == 0:
+        return "CURRENT ROW", None
+    return exp.Literal.number(abs(ticks)), "PRECEDING" if ticks < 0 else "FOLLOWING"
 
 
 _OPERATORS: dict[type[op.Relation], Callable[..., exp.Select]] = {
