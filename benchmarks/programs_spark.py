@@ -11,7 +11,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from acelera.programs.spark_batch import EventColumns, row_types, run_program
+from acelera.programs.announcement import Asked, announce
+from acelera.programs.options import how
+from acelera.programs.spark_batch import run_frames
+from acelera.spark.schemas import arrow_schema
 from acelera.xchangeeq.checker import check
 from acelera.xchangeeq.engine import compiled
 from acelera.xchangeeq.parser import parse_program
@@ -81,12 +84,12 @@ def events(size: int, folder: Path) -> None:
 def queries(spark: Any, folder: Path) -> dict[str, tuple[Any, Any]]:
     """For each label the frame of the query by hand and that of the program."""
     frames = {label: spark.read.parquet(str(folder / f"{label}.parquet")) for label in ("smoke", "temp")}
-    columns = EventColumns.of(time="t")
-    schemas = {label: pa.schema(list(row)) for label, row in row_types(frames, columns).items()}
-    program = compiled(check(parse_program(PROGRAM), schemas), longest=dict.fromkeys(frames, 0))
-    ours = run_program(frames, program.rules, program.rows, columns)
+    asked = Asked(tuple(frames), tuple(BY_HAND))
+    announced = announce({label: arrow_schema(frame) for label, frame in frames.items()}, how({"time": "t"}), asked)
+    program = compiled(check(parse_program(PROGRAM), announced.labels), longest=dict.fromkeys(frames, 0))
+    ours = run_frames(frames, program.rules, program.rows, announced, program.checked.outputs)
     for label, frame in frames.items():
-        frame.selectExpr(*schemas[label].names, "unix_micros(t) AS t").createOrReplaceTempView(label)
+        frame.selectExpr(*announced.labels[label].names, "unix_micros(t) AS t").createOrReplaceTempView(label)
     return {label: (spark.sql(text), ours[label]) for label, text in BY_HAND.items()}
 
 

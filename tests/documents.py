@@ -37,6 +37,8 @@ NOT_CODE = {
     ("CONTRIBUTING.md", "make lint"): "make targets; CI runs them",
     ("CONTRIBUTING.md", "src/acelera/"): "a picture of the folders",
     ("docs/language.md", "SELECT   item, ..."): "the shape of a query, with dots in it",
+    ("docs/programs.md", "timer "): "a picture of windows",
+    ("docs/programs.md", "program   = rule"): "a grammar",
 }
 """Why blocks without a language are not run: the page, how the block begins, the reason."""
 

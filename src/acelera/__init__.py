@@ -7,6 +7,8 @@
 [{'a_price': 101, 'hi': 80}, {'a_price': 101, 'hi': 81}, {'a_price': 101, 'hi': 81}]
 """
 
+from typing import TYPE_CHECKING
+
 from acelera.automata.model import Acea, Move
 from acelera.errors import (
     AceleraError,
@@ -28,6 +30,11 @@ from acelera.notebook import show_tables
 from acelera.query import Query, query
 from acelera.version import __version__ as __version__
 
+if TYPE_CHECKING:  # when it runs, programs are imported once they are asked for; the package xchangeeq can be called
+    from acelera.xchangeeq.program import Program, program, xchangeeq
+else:
+    from acelera import xchangeeq
+
 __all__ = [
     "A",
     "Acea",
@@ -37,6 +44,7 @@ __all__ = [
     "DataError",
     "E",
     "Move",
+    "Program",
     "Query",
     "QueryCheckError",
     "QueryError",
@@ -48,7 +56,18 @@ __all__ = [
     "UsageError",
     "V",
     "aggregate",
+    "program",
     "query",
+    "xchangeeq",
 ]
+
+
+def __getattr__(name: str) -> object:
+    if name in ("Program", "program"):
+        from acelera.xchangeeq import program as module
+
+        return getattr(module, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
 
 show_tables()

@@ -19,7 +19,9 @@ import acelera as ac
 from acelera.engine.positions import distances_matter
 from acelera.spark import waiting
 from acelera.spark.batch import Task
-from acelera.spark.streaming import Bucket, _micros
+from acelera.spark.buckets import Bucket
+from acelera.spark.hosting import watermark_of
+from acelera.spark.streaming import QueryTask
 from acelera.spark.waiting import Waiting
 from engine.test_sessions import EPOCH, shown, timed_cases
 
@@ -27,12 +29,13 @@ SECOND = 1_000_000
 END_OF_TIME = 2**53
 
 
-def task_of(query: ac.Query, schema: pa.Schema) -> tuple[Task, list[str], list[str]]:
+def task_of(query: ac.Query, schema: pa.Schema) -> tuple[QueryTask, list[str], list[str]]:
     """What a worker is sent, the columns that travel, and those by which rows are spread."""
     compiled = query._compiled(query._schema(schema, "ts", "type", None))
     split_by = () if distances_matter(compiled.checked, compiled.plan) else compiled.plan.split_by
     keys = [*(key.name for key in query.ast.partition_by), *split_by]
-    return Task(compiled, ()), compiled.columns_read(), keys
+    columns = compiled.columns_read()
+    return QueryTask(Task(compiled, ()), tuple(columns)), columns, keys
 
 
 class Kept(dict[int, bytes]):
@@ -51,11 +54,11 @@ class Kept(dict[int, bytes]):
 def again(bucket: Bucket) -> Bucket:
     """The bucket as it comes out of its state."""
     snapshot = bucket.snapshot
-    if bucket.session is not None:
-        taken = bucket.session.snapshot()
+    if bucket.running is not None:
+        taken = bucket.running.snapshot()
         snapshot = lambda: taken  # noqa: E731
     rows = Waiting.of(bucket.waiting.pieces, "ts", bucket.waiting.index)
-    return Bucket(bucket.task, bucket.columns, rows, snapshot)
+    return Bucket(bucket.task, rows, snapshot, bucket.number, bucket.due)
 
 
 @dataclass
@@ -65,8 +68,7 @@ class Spark:
     `forgets` says whether a bucket is taken out of its bytes for the next call.
     """
 
-    task: Task
-    columns: list[str]
+    task: QueryTask
     number: int  # of buckets
     delay: int  # milliseconds
     forgets: Iterator[bool]
@@ -98,12 +100,12 @@ class Spark:
         assert all(not bucket.waiting.pieces and not bucket.waiting.listed for bucket in self.buckets.values())
 
     def _now(self) -> int:
-        return _micros(SimpleNamespace(getCurrentWatermarkInMs=lambda: self.watermark))
+        return watermark_of(SimpleNamespace(getCurrentWatermarkInMs=lambda: self.watermark))
 
     def _bucket(self, number: int) -> Bucket:
         known = self.buckets.get(number)
         if known is None:
-            return Bucket(self.task, self.columns, Waiting(Kept(), "ts"), None)
+            return Bucket(self.task, Waiting(Kept(), "ts"), None, number)
         return again(known) if next(self.forgets) else known
 
 
@@ -168,7 +170,7 @@ def test_arrival_changes_nothing(arrival: tuple[Any, ...], buckets: int, data: s
     task, columns, keys = task_of(query, kept.schema)
     forgets = iter(lambda: data.draw(st.booleans()), None)
     number = buckets if keys else 1
-    spark = Spark(task, columns, number, delay, forgets)
+    spark = Spark(task, number, delay, forgets)
     with pytest.MonkeyPatch.context() as patch:  # so that a few rows are many
         for name, value in zip(("SMALL", "LARGE", "MANY"), data.draw(SIZES), strict=True):
             patch.setattr(waiting, name, value)
@@ -187,8 +189,7 @@ SCHEMA = pa.schema([("type", pa.string()), ("ts", pa.timestamp("us", "UTC"))])
 
 
 def bucket_of(text: str = "SELECT start_time, end_time MATCH A ; B WITHIN 10 SECONDS") -> Bucket:
-    task, columns, _ = task_of(ac.query(text), SCHEMA)
-    return Bucket(task, columns, Waiting(Kept(), "ts"), None)
+    return Bucket(task_of(ac.query(text), SCHEMA)[0], Waiting(Kept(), "ts"), None)
 
 
 def rows(*timed: tuple[str, int | None]) -> pa.Table:
@@ -202,9 +203,9 @@ def test_rows_wait_for_the_watermark() -> None:
     bucket = bucket_of()
     bucket.add(rows(("B", 12), ("A", 10)))
     assert not list(bucket.advance(10 * SECOND - 1))
-    assert bucket.session is None
+    assert bucket.running is None
     assert not list(bucket.advance(12 * SECOND - 1))
-    assert bucket.session is not None
+    assert bucket.running is not None
     (found,) = bucket.advance(12 * SECOND)  # another row at the watermark would be late
     assert found.num_rows == 1
     assert not bucket.waiting.listed
@@ -248,9 +249,9 @@ def test_state_belongs_to_its_query() -> None:
     list(bucket.advance(11 * SECOND))
     other = task_of(ac.query("MATCH A ; C WITHIN 10 SECONDS"), SCHEMA)[0]
     assert other.fingerprint != bucket.task.fingerprint
-    assert bucket.session is not None
+    assert bucket.running is not None
     with pytest.raises(ac.SnapshotError, match="another query"):
-        other.resumed(bucket.session.snapshot())
+        other.resume(0, bucket.running.snapshot())
 
 
 def test_state_does_not_grow_with_time() -> None:
@@ -260,7 +261,7 @@ def test_state_does_not_grow_with_time() -> None:
         bucket = again(bucket)
         bucket.add(rows(("A" if second % 3 else "B", second)))
         list(bucket.advance((second - 4) * SECOND))
-        snapshot = b"" if bucket.session is None else bucket.session.snapshot()
+        snapshot = b"" if bucket.running is None else bucket.running.snapshot()
         kept = bucket.waiting.pieces
         assert isinstance(kept, Kept)
         sizes.append(sum(map(len, [snapshot, bucket.waiting.index, *kept.values()])))

@@ -95,7 +95,7 @@ def test_idle_keys_come_back(text: str, arriving: Arriving, buckets: int, forget
     query = ac.query(text)
     task, columns, keys = task_of(query, arriving.table.schema)
     number = buckets if keys else 1
-    spark = Spark(task, columns, number, 1000 * arriving.delay, itertools.repeat(forgets))
+    spark = Spark(task, number, 1000 * arriving.delay, itertools.repeat(forgets))
     for batch in arriving.batches():
         spark.read(spread(batch, keys, number, columns))
     spark.finish()

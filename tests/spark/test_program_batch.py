@@ -18,7 +18,10 @@ from acelera.algebra.rules import relation_of
 from acelera.algebra.spark_batch import run_batch
 from acelera.algebra.windows import Around, Cells, Happens, Measured, whole
 from acelera.language.tree import walk
-from acelera.programs.spark_batch import EventColumns, run_program
+from acelera.programs.announcement import Asked, announce
+from acelera.programs.options import how
+from acelera.programs.spark_batch import run_frames
+from acelera.spark.schemas import arrow_schema
 from acelera.xchangeeq.checker import check
 from acelera.xchangeeq.engine import Compiled, compiled
 from acelera.xchangeeq.parser import parse_program
@@ -53,6 +56,18 @@ def run(tables: Mapping[str, pa.Table], program: Compiled, to_frame: ToFrame, re
     events = events_in(came_out)
     assert len(events) == sum(table.num_rows for table in came_out.values())
     return rounded(events)
+
+
+def run_edges(events: Any, program: Compiled, **options: Any) -> dict[str, Any]:
+    """What is derived, as a user gets it."""
+    columns = (
+        {label: arrow_schema(frame) for label, frame in events.items()}
+        if isinstance(events, dict)
+        else arrow_schema(events)
+    )
+    asked = Asked(tuple(program.checked.base), tuple(program.checked.outputs))
+    announced = announce(columns, how(options), asked)
+    return run_frames(events, program.rules, program.rows, announced, program.checked.outputs)
 
 
 def readings(seed: int, size: int, points: bool) -> dict[str, pa.Table]:
@@ -96,10 +111,9 @@ def test_p_on_the_stream_of_page_22(points: bool, expected: list[str], to_frame:
         for label, rows in (("smoke", smoke), ("temp", temp))
     }
     program = translated(P, {label: KNOWN[label] for label in frames}, points)
-    columns = EventColumns.of(time="end") if points else EventColumns.of(begin="begin", end="end")
     if points:
         frames = {label: frame.drop("begin") for label, frame in frames.items()}
-    found = run_program(frames, program.rules, program.rows, columns)
+    found = run_edges(frames, program, **({"time": "end"} if points else {}))
     shown = [
         f"{label}[{row['begin']}, {row['end']}] {' '.join(str(value) for value in list(row.asDict().values())[2:])}"
         for label, frame in found.items()
@@ -261,7 +275,7 @@ def test_times_come_out_as_they_come_in(kind: pa.DataType, to_frame: ToFrame) ->
     times = [NOON + datetime.timedelta(microseconds=number) for number in range(3)] if kind != pa.int32() else [1, 2, 3]
     table = pa.table({"ts": pa.array(times, kind), "v": [1, 2, 3], "type": ["a", "a", "b"]})
     program = translated(HOT, {"a": pa.schema({"v": pa.int64()})})
-    found = run_program(to_frame(table), program.rules, program.rows, EventColumns.of(time="ts", label="type"))["hot"]
+    found = run_edges(to_frame(table), program, time="ts")["hot"]
     assert [found.schema[name].dataType for name in ("begin", "end")] == [
         found.sparkSession.createDataFrame([], "t timestamp, n timestamp_ntz, i bigint").schema[name].dataType
         for name in ["i" if kind == pa.int32() else "t" if kind.tz else "n"] * 2
@@ -282,7 +296,7 @@ def test_times_come_out_as_they_come_in(kind: pa.DataType, to_frame: ToFrame) ->
 def test_rows_without_a_sound_time_are_refused(begin: Any, end: Any, message: str, to_frame: ToFrame) -> None:
     table = pa.table({"b": pa.array([begin], pa.int64()), "e": pa.array([end], pa.int64()), "v": [2]})
     program = translated(HOT, {"a": pa.schema({"v": pa.int64()})})
-    frame = run_program({"a": to_frame(table)}, program.rules, program.rows, EventColumns.of(begin="b", end="e"))["hot"]
+    frame = run_edges({"a": to_frame(table)}, program, begin="b", end="e")["hot"]
     with pytest.raises(Exception, match=f"an event of `a` {message}"):
         frame.collect()
 
@@ -302,22 +316,3 @@ def test_all_pairs_are_warned_of(to_frame: ToFrame) -> None:
     program = translated(text, {"a": pa.schema({"v": pa.int64()})})
     with pytest.warns(ac.AceleraWarning, match="d: i and j share no variable"):
         run_batch({"a": to_frame(pa.table({"#begin": [1], "#end": [1], "v": [2]}))}, program.rules, program.rows)
-
-
-@pytest.mark.parametrize(
-    ("columns", "error", "message"),
-    [
-        ({"time": "time"}, ac.SchemaError, "there is no column `time`; did you mean `times`"),
-        ({"time": "v"}, ac.SchemaError, "`v` of `a` is no time: it is string"),
-        ({}, ac.UsageError, "when do events happen"),
-    ],
-)
-def test_columns_that_are_no_times(columns: Any, error: Any, message: str, to_frame: ToFrame) -> None:
-    program = translated(HOT, {"a": pa.schema({"v": pa.int64()})})
-    with pytest.raises(error, match=message):
-        run_program(
-            {"a": to_frame(pa.table({"times": [1], "v": ["x"]}))},
-            program.rules,
-            program.rows,
-            EventColumns.of(**columns),
-        )

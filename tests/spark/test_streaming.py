@@ -13,7 +13,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import acelera as ac
-from acelera.spark.streaming import late_events_of
+from acelera.spark.watermarks import late_events_of
 from engine.test_sessions import long_stream, shown, timed_cases
 from tiers import thinned
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import duckdb
@@ -20,6 +20,7 @@ from sqlglot import exp
 from acelera.algebra import operators as op
 from acelera.algebra.bounds import Until
 from acelera.algebra.names import BEGIN, END, REFERENCE, columns, reference, time
+from acelera.algebra.packing import packed, unpacked
 from acelera.algebra.plan import Group, Joined, Match, Plan, RulePlan, Staged, Waiting
 from acelera.algebra.schedules import Schedule
 from acelera.algebra.sql.duckdb_words import DuckLists, DuckNodes
@@ -97,22 +98,24 @@ class _Words:
         table = self.table(clock_name(self.plan, relation.schedule))
         return exp.select(*(named(column(own[name]), name) for name in columns(relation.heading))).from_(table)
 
-    def stored(self, relation: op.Stored) -> exp.Expr:
+    def stored(self, relation: op.Stored) -> exp.Select:
         point = self.plan.matches.get(relation.name) or self._joins[relation.name]
         if isinstance(point, Waiting):
             return self._due(relation)
         if isinstance(point, Match | Joined) and not is_stored(point):
             assert relation.version is op.Version.NEW
-            return rendered(point.relation if isinstance(point, Match) else point.new, self).subquery("n")
+            return exp.select("*").from_(
+                rendered(point.relation if isinstance(point, Match) else point.new, self).subquery("n")
+            )
         query = exp.select("*").from_(exp.table_(relation.name, quoted=True))
         if relation.version is not op.Version.ALL:
             compare = exp.GTE if relation.version is op.Version.NEW else exp.LT
             query = query.where(compare(this=column(TAG), expression=_given("since")))
-        return query.subquery("s")
+        return query
 
-    def _due(self, relation: op.Stored) -> exp.Expr:
+    def _due(self, relation: op.Stored) -> exp.Select:
         query = exp.select("*").from_(exp.table_(relation.name, quoted=True))
-        return query.where(is_due(relation.of)).subquery("s")
+        return query.where(is_due(relation.of))
 
     def derived(self, relation: op.Derive, operand: exp.Select) -> exp.Select:
         return derived(relation, operand, DuckLists())
@@ -133,11 +136,15 @@ def is_stored(point: Match | Joined) -> bool:
     return bool(point.uses)
 
 
+def last_end(relation: op.Relation) -> exp.Expr:
+    """The end of a tuple: the latest of its times."""
+    ends = [column(time(each, "end")) for each in sorted(relation.heading.times)]
+    return ends[0] if len(ends) == 1 else exp.Greatest(this=ends[0], expressions=ends[1:], ignore_nulls=True)
+
+
 def is_due(relation: op.Relation) -> exp.Expr:
     """Whether all times of a tuple have passed."""
-    ends = [column(time(each, "end")) for each in sorted(relation.heading.times)]
-    last = ends[0] if len(ends) == 1 else exp.Greatest(this=ends[0], expressions=ends[1:], ignore_nulls=True)
-    return exp.LTE(this=last, expression=_given("now"))
+    return exp.LTE(this=last_end(relation), expression=_given("now"))
 
 
 @dataclass
@@ -226,10 +233,18 @@ class DuckSession:
     ) -> dict[str, pa.Table]:
         """Take the events that end by now; those that are derived, by label. If it fails, all is as before.
 
-        `clock` are the smallest and the greatest end of all events so far: absolute timers happen between them.
+        `clock` are the smallest and the greatest end of all events so far: absolute timers happen between them. Where a
+        rule has one, time goes on with events alone, since it may still turn out that a timer has happened.
         """
+        if self.plan.schedules:
+            now = self._state.now if clock is None else min(now, clock[1])
         with self._all_or_nothing():
             return self._step(given, now, clock)
+
+    def finish(self) -> dict[str, pa.Table]:
+        """All timers that hang on events happen; absolute ones do not."""
+        with self._all_or_nothing():
+            return self._step({}, END_OF_TIME, None)
 
     @contextmanager
     def _all_or_nothing(self) -> Iterator[None]:
@@ -264,15 +279,8 @@ class DuckSession:
                 (label,) = group.labels
                 found[label] = self._made(label, group.rules, first)
                 self._add(label, found[label])
-        self._end(self._settled())
+        self._end(now)
         return found
-
-    def _settled(self) -> int:
-        """Until when all is known: clocks tick up to the last event, not to now."""
-        state = self._state
-        if not self.plan.schedules:
-            return state.now
-        return state.now if state.ticked is None else min(state.now, state.ticked)
 
     def _rounds(self, group: Group, since: int) -> dict[str, pa.Table]:
         """Rules that need each other: what a round brings is new in the next, until nothing is."""
@@ -361,8 +369,7 @@ class DuckSession:
         if key not in self._statements:
             self._statements[key] = _Statement.of(self._query_of(label, due))
         statement = self._statements[key]
-        given = self._told(statement, since)
-        made = self.connection.sql(statement.text, params=given).to_arrow_table()
+        made: pa.Table = self._run(statement.text, self._told(statement, since)).to_arrow_table()
         for rule in due:
             if rule.waiting is not None:
                 self._take_out(rule.waiting)
@@ -444,10 +451,42 @@ class DuckSession:
         ((rows,),) = self._run(f"SELECT count(*) FROM {_name(name)}").fetchall()
         self._kept[name] = _Kept(rows, rows)
 
+    # --- what is kept ---------------------------------------------------------------------------------------------
+
+    def _lasting(self) -> list[str]:
+        """The tables that are kept beyond a step."""
+        waiting = [rule.waiting.name for rule in self.plan.rules if rule.waiting is not None]
+        return [*(point.name for point in self.plan.stored), *waiting]
+
     def kept(self) -> dict[str, int]:
         """How many tuples of each point are kept."""
-        waiting = [rule.waiting.name for rule in self.plan.rules if rule.waiting is not None]
-        return {name: self._kept[name].rows for name in (*(point.name for point in self.plan.stored), *waiting)}
+        return {name: self._kept[name].rows for name in self._lasting()}
+
+    @property
+    def waits_until(self) -> int | None:
+        """When the next of the tuples that wait is due; None if nothing waits."""
+        found = []
+        for waiting in (rule.waiting for rule in self.plan.rules):
+            if waiting is not None and self._kept[waiting.name].rows:
+                ((least,),) = self._run(
+                    f"SELECT min({_sql(last_end(waiting.new))}) FROM {_name(waiting.name)}"
+                ).fetchall()
+                found.append(int(least))
+        return min(found, default=None)
+
+    def snapshot(self) -> bytes:
+        """All that must be known to go on."""
+        tables = {name: self._run(f"SELECT * FROM {_name(name)}").to_arrow_table() for name in self._lasting()}
+        return packed(asdict(self._state), tables)
+
+    def restore(self, snapshot: bytes) -> None:
+        """Go on from a snapshot of the same plan, before anything has come."""
+        state, tables = unpacked(snapshot)
+        self._state = _State(**state)
+        self._state.fresh = {}
+        for name, table in tables.items():
+            if table.num_rows:
+                self._append(name, table)
 
 
 def _timed(children: Iterable[pa.Field]) -> pa.Table:

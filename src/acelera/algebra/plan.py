@@ -293,17 +293,14 @@ class _Planner:
         attributes = Join(left, right).heading.attributes
         said = [each for each in asked if attributes_of(each) <= attributes]
         rest = [each for each in asked if each not in said]
-        condition = all_of([*said, *implied(rule.network, left, right)])
+        condition = all_of([*said, *implied(rule.network, left, right, said)])
         right_later = recursive or not comes_last(rule.network, left.heading.times, right.heading.times)
         left_later = recursive or not comes_last(rule.network, right.heading.times, left.heading.times)
-        first = replace(left, version=Version.NEW), replace(right, version=Version.ALL if left_later else Version.NEW)
-        terms: list[Relation] = [Join(*first, condition)]
         if right_later:
-            terms.append(Join(replace(left, version=Version.OLD), replace(right, version=Version.NEW), condition))
             self._keep(rule, left, right, points)
         if left_later:
             self._keep(rule, right, left, points)
-        new = terms[0] if len(terms) == 1 else Parts(tuple(terms))
+        new = _added(left, right, condition, left_later, right_later)
         return Joined(self._name("join"), Join(left, right, condition), new), rest
 
     def _keep(self, rule: Rule, kept: Stored, met: Stored, points: list[Point]) -> None:
@@ -314,6 +311,16 @@ class _Planner:
             joined = next(each for each in points if each.name == kept.name)
             assert isinstance(joined, Joined)
             joined.uses.append(until)
+
+
+def _added(left: Stored, right: Stored, condition: Expression | None, left_later: bool, right_later: bool) -> Relation:
+    """What a step adds to a join, where one side or both may end later than the other."""
+    new, old = (replace(left, version=version) for version in (Version.NEW, Version.OLD))
+    right_new = replace(right, version=Version.NEW)
+    if not left_later:
+        return Join(left if right_later else new, right_new, condition)
+    first = Join(new, right, condition)
+    return Parts((first, Join(old, right_new, condition))) if right_later else first
 
 
 def _collected_in_rounds(left: Stored, window: str, right: Stored) -> Parts:
@@ -334,7 +341,7 @@ def _needed_inside(rule: Rule, right: Stored) -> Until:
 
 
 def _nearness(rule: Rule, left: Relation, right: Relation) -> tuple[int, int]:
-    return len(left.heading.data & right.heading.data), len(implied(rule.network, left, right))
+    return len(left.heading.data & right.heading.data), len(implied(rule.network, left, right, []))
 
 
 def _taken(asked: Iterable[Expression], events: Events | Clock) -> list[Expression]:

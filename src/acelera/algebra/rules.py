@@ -6,7 +6,7 @@ is collected, then what must not happen in windows is looked for. Each condition
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import inf
 
@@ -32,7 +32,8 @@ class RelativeTimer:
 class Rule:
     """What must happen for an event to be derived. Timers come after what they stand beside.
 
-    `network` holds what conditions, timers and windows say of times; it has nothing that they do not have.
+    `network` holds what conditions, timers and windows say of times; it has nothing that they do not have. `number` is
+    the place of the rule among all that were written.
     """
 
     head: Head
@@ -42,6 +43,7 @@ class Rule:
     timers: tuple[RelativeTimer, ...] = ()
     collected: tuple[tuple[str, Events], ...] = ()
     absent: tuple[tuple[str, Events], ...] = ()
+    number: int = 0
 
     @property
     def identifiers(self) -> list[str]:
@@ -96,18 +98,19 @@ def _joined(rule: Rule, asked: _Conditions) -> Relation:
         waiting.remove(nearest)
         both = Join(made, nearest)
         said = asked.take(both.heading.attributes)
-        made = Join(made, nearest, all_of([*said, *implied(rule.network, made, nearest)]))
+        made = Join(made, nearest, all_of([*said, *implied(rule.network, made, nearest, said)]))
     return made
 
 
 def _nearness(network: Network, left: Relation, right: Relation) -> tuple[int, int]:
-    return len(left.heading.data & right.heading.data), len(implied(network, left, right))
+    return len(left.heading.data & right.heading.data), len(implied(network, left, right, []))
 
 
-def implied(network: Network, left: Relation, right: Relation) -> list[Expression]:
+def implied(network: Network, left: Relation, right: Relation, said: Sequence[Expression]) -> list[Expression]:
     """Bounds between the ends of both sides that follow from all that the rule says, each the tightest of its kind.
 
-    They say nothing new of the whole; of two sides that are joined early, they may say all that is known.
+    They say nothing new of the whole; of two sides that are joined early, they may say all that is known. What is
+    `said` is not said again.
     """
     found: list[Expression] = []
     for one, two in ((left, right), (right, left)):
@@ -118,6 +121,15 @@ def implied(network: Network, left: Relation, right: Relation) -> list[Expressio
         ]
         least, late, early = min(bounds)
         if least < inf:
-            difference = Operation("-", (Attribute(time(late, "end")), Attribute(time(early, "begin"))))
-            found.append(Operation("<=", (difference, Constant(int(least)))))
-    return found
+            found.append(at_most(time(late, "end"), time(early, "begin"), int(least)))
+    return [each for each in found if each not in said]
+
+
+def at_most(later: str, earlier: str, bound: int) -> Expression:
+    """That one time is not further than so much after another; each side is of one event, as joins want it."""
+    if bound == -1:
+        return Operation("<", (Attribute(later), Attribute(earlier)))
+    limit: Expression = Attribute(earlier)
+    if bound:
+        limit = Operation("+", (limit, Constant(bound)))
+    return Operation("<=", (Attribute(later), limit))

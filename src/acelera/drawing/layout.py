@@ -55,9 +55,18 @@ class Layout:
     backward: list[bool]
 
 
-def laid_out(states: Sequence[Size], initial: int, edges: Sequence[tuple[int, int]], labels: Sequence[Size]) -> Layout:
-    """Lay out states and the edges between them; no edge leads from a state to itself."""
-    layers, backward = _layers(len(states), initial, edges)
+def laid_out(
+    states: Sequence[Size],
+    initial: int,
+    edges: Sequence[tuple[int, int]],
+    labels: Sequence[Size],
+    bands: Sequence[int] | None = None,
+) -> Layout:
+    """Lay out states and the edges between them; no edge leads from a state to itself.
+
+    States of a higher band stand further to the right than all of a lower one; no edge leads to a lower band.
+    """
+    layers, backward = _layers(len(states), initial, edges, bands or [0] * len(states))
     places = [Place(size, 2 * layer) for size, layer in zip(states, layers, strict=True)]
     routes, label_at = [], []
     for (source, target), label, back in zip(edges, labels, backward, strict=True):
@@ -78,7 +87,9 @@ def laid_out(states: Sequence[Size], initial: int, edges: Sequence[tuple[int, in
     return Layout(width, height, places[: len(states)], routes, label_at, backward)
 
 
-def _layers(states: int, initial: int, edges: Sequence[tuple[int, int]]) -> tuple[list[int], list[bool]]:
+def _layers(
+    states: int, initial: int, edges: Sequence[tuple[int, int]], bands: Sequence[int]
+) -> tuple[list[int], list[bool]]:
     """The layer of each state, and which edges go back: those that lead to a state on the path that found them."""
     following: list[list[int]] = [[] for _ in range(states)]
     for number, (source, _) in enumerate(edges):
@@ -101,11 +112,16 @@ def _layers(states: int, initial: int, edges: Sequence[tuple[int, int]]) -> tupl
             elif not done[target]:
                 done[target] = 1
                 path.append((target, iter(following[target])))
-    layers = [0] * states
-    for state in reversed(finished):  # no forward edge leads to a state that comes earlier
-        for number in following[state]:
-            if not backward[number]:
-                layers[edges[number][1]] = max(layers[edges[number][1]], layers[state] + 1)
+    finished.reverse()
+    layers, least, ordered = [0] * states, 0, sorted(finished, key=lambda state: bands[state])
+    for _, band in itertools.groupby(ordered, key=lambda state: bands[state]):
+        inside = list(band)
+        for state in inside:  # no forward edge leads to a state that comes earlier
+            layers[state] = max(layers[state], least)
+            for number in following[state]:
+                if not backward[number]:
+                    layers[edges[number][1]] = max(layers[edges[number][1]], layers[state] + 1)
+        least = max(layers[state] for state in inside) + 1
     return layers, backward
 
 

@@ -27,7 +27,7 @@ class Drawing:
         lines += [*nodes, f"  start -> s{graph.initial};", *edges]
         for number, inner in enumerate(graph.inner, 1):
             nodes, edges = _dot_parts(inner, f"g{number}_", "    ")
-            lines += [f"  subgraph cluster_{number} {{ label={_quoted(inner.described)};", *nodes, *edges, "  }"]
+            lines += [f"  subgraph cluster_{number} {{ label={dot_text(inner.described)};", *nodes, *edges, "  }"]
         return "\n".join([*lines, "}"])
 
     @property
@@ -35,7 +35,7 @@ class Drawing:
         """The picture in Mermaid's language."""
         graph = self.graph
         lines = ["flowchart LR", "  start(( )) --> " + f"s{graph.initial}"]
-        for state, name in enumerate(map(_escaped, graph.names)):
+        for state, name in enumerate(map(mermaid_text, graph.names)):
             lines.append(f'  s{state}((("{name}")))' if state in graph.finals else f'  s{state}(("{name}"))')
         lines += _mermaid_edges(graph, "s", "  ")
         for number, inner in enumerate(graph.inner, 1):
@@ -58,9 +58,9 @@ def _dot_parts(graph: Graph, prefix: str, indent: str) -> tuple[list[str], list[
     nodes = []
     for state, name in enumerate(graph.names):
         shape = ", shape=doublecircle" if state in graph.finals else ""
-        nodes.append(f"{indent}{prefix}{state} [label={_quoted(name)}{shape}];")
+        nodes.append(f"{indent}{prefix}{state} [label={dot_text(name)}{shape}];")
     edges = [
-        f"{indent}{prefix}{source} -> {prefix}{target} [label={_quoted(chr(10).join(texts))}];"
+        f"{indent}{prefix}{source} -> {prefix}{target} [label={dot_text(chr(10).join(texts))}];"
         for (source, target), texts in graph.edges.items()
     ]
     return nodes, edges
@@ -68,16 +68,17 @@ def _dot_parts(graph: Graph, prefix: str, indent: str) -> tuple[list[str], list[
 
 def _mermaid_edges(graph: Graph, prefix: str, indent: str) -> list[str]:
     return [
-        f'{indent}{prefix}{source} -->|"{"<br>".join(map(_escaped, texts))}"| {prefix}{target}'
+        f'{indent}{prefix}{source} -->|"{"<br>".join(map(mermaid_text, texts))}"| {prefix}{target}'
         for (source, target), texts in graph.edges.items()
     ]
 
 
-def _quoted(text: str) -> str:
+def dot_text(text: str) -> str:
+    """A text in quotes, as Graphviz reads it."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'"{escaped}"'
 
 
-def _escaped(text: str) -> str:
+def mermaid_text(text: str) -> str:
     """Mermaid reads HTML entities, with # for &."""
     return "".join(char if char.isalnum() or char in " _.,;:=+-*/()←→'" else f"#{ord(char)};" for char in text)

@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 import math
-import textwrap
-from collections.abc import Sequence
-from html import escape
 
 from acelera.drawing.graph import Graph
 from acelera.drawing.layout import GAP, Layout, Place, Size, laid_out
+from acelera.drawing.shapes import LOOP, Label, Point, arrow_head, looped, rounded, routed, shortened, xml_text
 
 RADIUS = 19.0
-LINE = 14.0  # the height of a line of a label
-LETTER = 6.7  # the width of a letter of a label, at 11 pixels
-LOOP = 24.0  # how high an arrow from a state to itself rises above it
 MARGIN = 8.0
-LONGEST, LINES, ARROW = 30, 3, 6  # letters of a line, lines of a label, labels of an arrow
 
 _STYLE = """
 .acea { font: 11px ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; color: inherit; }
@@ -35,7 +29,7 @@ def to_svg(graph: Graph) -> str:
     for number, each in enumerate((graph, *graph.inner)):
         if number:
             title = f"{each.described}: must not match"
-            parts.append(f'<text class="title" x="{MARGIN}" y="{y + 12:.1f}">{_text(title)}</text>')
+            parts.append(f'<text class="title" x="{MARGIN}" y="{y + 12:.1f}">{xml_text(title)}</text>')
             y += 24
         picture = _Picture(each)
         parts.append(f'<g transform="translate({MARGIN} {y:.1f})">{picture.drawn()}</g>')
@@ -43,7 +37,7 @@ def to_svg(graph: Graph) -> str:
     width, height = width + 2 * MARGIN, y - MARGIN
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="acea" role="img" width="{width:.0f}" height="{height:.0f}" '
-        f'viewBox="0 0 {width:.1f} {height:.1f}"><title>{_text(graph.described)}</title><style>{_STYLE}</style>'
+        f'viewBox="0 0 {width:.1f} {height:.1f}"><title>{xml_text(graph.described)}</title><style>{_STYLE}</style>'
         f"{''.join(parts)}</svg>"
     )
 
@@ -51,9 +45,9 @@ def to_svg(graph: Graph) -> str:
 class _Picture:
     def __init__(self, graph: Graph) -> None:
         self.graph, labels = graph, graph.edges
-        self.loops = {source: _Label(texts) for (source, target), texts in labels.items() if source == target}
-        self.edges = {ends: _Label(texts) for ends, texts in labels.items() if ends[0] != ends[1]}
-        self.names = [_shortened(name, 16) for name in graph.names]
+        self.loops = {source: Label(texts) for (source, target), texts in labels.items() if source == target}
+        self.edges = {ends: Label(texts) for ends, texts in labels.items() if ends[0] != ends[1]}
+        self.names = [shortened(name, 16) for name in graph.names]
         sizes = [self._size(state) for state in range(len(graph.names))]
         labelled = [Size(label.width, label.height + 4, 6) for label in self.edges.values()]
         self.layout: Layout = laid_out(sizes, graph.initial, list(self.edges), labelled)
@@ -80,107 +74,41 @@ class _Picture:
         place, half, name = self.layout.states[state], self.half(state), self.graph.names[state]
         final, initial = state in self.graph.finals, state == self.graph.initial
         kind = " ".join(["node", *(["initial"] if initial else []), *(["final"] if final else [])])
-        parts = [_rounded("state", place, half, RADIUS)]
+        parts = [rounded("state", place, half, RADIUS, RADIUS)]
         if final:
-            parts.append(_rounded("ring", place, half - 4, RADIUS - 4))
-        shown = _text(self.names[state])
+            parts.append(rounded("ring", place, half - 4, RADIUS - 4, RADIUS - 4))
+        shown = xml_text(self.names[state])
         parts.append(f'<text class="name" x="{place.x:.1f}" y="{place.y:.1f}">{shown}</text>')
         if initial:
             end = place.x - half
             parts.append(f'<path class="edge" d="M{end - 26:.1f} {place.y:.1f}H{end - 4:.1f}"/>')
-            parts.append(_head(end - 1, place.y, 0))
+            parts.append(arrow_head(end - 1, place.y, 0))
         told = ", ".join([name, *(["initial"] if initial else []), *(["final"] if final else [])])
-        return f'<g class="{kind}"><title>{_text(told)}</title>{"".join(parts)}</g>'
+        return f'<g class="{kind}"><title>{xml_text(told)}</title>{"".join(parts)}</g>'
 
     def _edge(self, ends: tuple[int, int], number: int) -> str:
         """A curve through the places of the edge; it runs straight under its label, which stands above it."""
         source, target = ends
-        route, back = self.layout.routes[number], self.layout.backward[number]
-        side = -1 if back else 1
-        x, y = self._port(source, side, route[0])
-        path = f"M{x:.1f} {y:.1f}"
-        for index, place in enumerate(route):
-            half = self.edges[ends].width / 2 if index == self.layout.labels[number] else 0
-            path += _curve(x, y, place.x - side * half, place.y)
-            x, y = place.x + side * half, place.y
-            path += f"H{x:.1f}"
-        tip, at = self._port(target, -side, route[-1])
-        path += _curve(x, y, tip - side * 6, at)
-        label = self.edges[ends].drawn(route[self.layout.labels[number]].x, route[self.layout.labels[number]].y - 5)
-        head = _head(tip - side, at, 0 if side == 1 else math.pi)
-        return self._group(source, target, f'<path class="edge" d="{path}"/>{head}{label}')
+        route, at, label = self.layout.routes[number], self.layout.labels[number], self.edges[ends]
+        side = -1 if self.layout.backward[number] else 1
+        x, y = self._port(target, -side, route[-1])
+        path = routed(self._port(source, side, route[0]), route, at, label.width / 2, (x - side * 6, y))
+        head = arrow_head(x - side, y, 0 if side == 1 else math.pi)
+        drawn = label.drawn(route[at].x, route[at].y - 5)
+        return self._group(source, target, f'<path class="edge" d="{path}"/>{head}{drawn}')
 
-    def _port(self, state: int, side: int, towards: Place) -> tuple[float, float]:
+    def _port(self, state: int, side: int, towards: Place) -> Point:
         """Where an arrow meets the border of a state: a little nearer to where it comes from."""
         place = self.layout.states[state]
         up = max(-11.0, min(11.0, (towards.y - place.y) * 0.4))
         reach = self.half(state) - RADIUS + math.sqrt(RADIUS**2 - up**2)
         return place.x + side * reach, place.y + up
 
-    def _loop(self, state: int, label: _Label) -> str:
+    def _loop(self, state: int, label: Label) -> str:
         place = self.layout.states[state]
-        top, spread = place.y - RADIUS, 9.0
-        rise = top - LOOP * 1.25
-        path = f"M{place.x - spread:.1f} {top + 2:.1f}"
-        path += f"C{place.x - 24:.1f} {rise:.1f} {place.x + 24:.1f} {rise:.1f} {place.x + spread + 1:.1f} {top - 3:.1f}"
-        head = _head(place.x + spread - 1, top + 2, math.pi * 0.6)
-        return self._group(state, state, f'<path class="edge" d="{path}"/>{head}{label.drawn(place.x, top - LOOP)}')
+        top = place.y - RADIUS
+        return self._group(state, state, looped(place.x, top) + label.drawn(place.x, top - LOOP))
 
     def _group(self, source: int, target: int, drawn: str) -> str:
         names = self.graph.names
-        return f'<g class="arrow" data-from="{_text(names[source])}" data-to="{_text(names[target])}">{drawn}</g>'
-
-
-class _Label:
-    """The texts of an arrow in lines that are not too long; what is cut off is told by a title."""
-
-    def __init__(self, texts: Sequence[str]) -> None:
-        self.texts = [(text, _wrapped(text)) for text in texts[:ARROW]]
-        if len(texts) > ARROW:
-            self.texts.append(("\n".join(texts[ARROW:]), [f"and {len(texts) - ARROW} more"]))
-        self.width = max(len(line) for _, lines in self.texts for line in lines) * LETTER + 8
-        self.height = sum(len(lines) for _, lines in self.texts) * LINE
-
-    def drawn(self, x: float, bottom: float) -> str:
-        y, parts = bottom - self.height + LINE - 4, []
-        for text, lines in self.texts:
-            spans = []
-            for line in lines:
-                spans.append(f'<tspan x="{x:.1f}" y="{y:.1f}">{_text(line)}</tspan>')
-                y += LINE
-            parts.append(f'<text class="label"><title>{_text(text)}</title>{"".join(spans)}</text>')
-        return "".join(parts)
-
-
-def _wrapped(text: str) -> list[str]:
-    lines = textwrap.wrap(text, LONGEST) or [""]
-    return lines if len(lines) <= LINES else [*lines[: LINES - 1], _shortened(lines[LINES - 1] + " …", LONGEST)]
-
-
-def _shortened(text: str, longest: int) -> str:
-    return text if len(text) <= longest else text[: longest - 1] + "…"
-
-
-def _rounded(kind: str, place: Place, half: float, radius: float) -> str:
-    return (
-        f'<rect class="{kind}" x="{place.x - half:.1f}" y="{place.y - radius:.1f}" width="{2 * half:.1f}" '
-        f'height="{2 * radius:.1f}" rx="{radius:.1f}"/>'
-    )
-
-
-def _curve(x: float, y: float, to_x: float, to_y: float) -> str:
-    middle = (x + to_x) / 2
-    return f"C{middle:.1f} {y:.1f} {middle:.1f} {to_y:.1f} {to_x:.1f} {to_y:.1f}"
-
-
-def _head(x: float, y: float, angle: float) -> str:
-    points = []
-    for turn, length in ((0.0, 0.0), (2.75, 9.0), (-2.75, 9.0)):
-        points.append(f"{x + length * math.cos(angle + turn):.1f} {y + length * math.sin(angle + turn):.1f}")
-    return f'<path class="head" d="M{"L".join(points)}Z"/>'
-
-
-def _text(text: str) -> str:
-    """A text inside an element or a quoted attribute; characters that XML does not know are replaced."""
-    known = "".join(char if char >= " " or char in "\t\n" else "�" for char in text)
-    return escape(known.encode("utf-8", "replace").decode("utf-8")).replace("\ufffe", "�").replace("\uffff", "�")
+        return f'<g class="arrow" data-from="{xml_text(names[source])}" data-to="{xml_text(names[target])}">{drawn}</g>'

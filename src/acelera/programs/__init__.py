@@ -1,1 +1,1 @@
-"""Programs: rules that make events of events, whatever language they are written in."""
+"""What all languages of rules share: events in and out, sessions, Spark, pictures and pages, engines to run them."""

@@ -25,7 +25,7 @@ def highlighted(text: str) -> str:
     functions = {name.lower() for name in chain(_FUNCTIONS, aggregate_names())}
     found = []
     tidy = textwrap.dedent(text).strip("\n").rstrip()
-    for token in _TOKEN.finditer(_plain(tidy)):
+    for token in _TOKEN.finditer(printable(tidy)):
         kind, piece = token.lastgroup, token.group()
         if kind == "name":
             called = tidy[token.end() : token.end() + 1] == "("
@@ -35,7 +35,7 @@ def highlighted(text: str) -> str:
     return "".join(found)
 
 
-def _plain(text: str) -> str:
+def printable(text: str) -> str:
     """The text without what no page can hold: halves of characters, and those that only control."""
     whole = text.encode("utf-8", "replace").decode("utf-8")
     return "".join(char if char >= " " or char in "\t\n" else "�" for char in whole.replace("\r\n", "\n"))

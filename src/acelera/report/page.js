@@ -1,5 +1,3 @@
-"use strict";
-// Everything that comes from the query or its data is put into the page as text, never as HTML.
 (() => {
   const root = document.documentElement;
   const began = performance.now();
@@ -11,27 +9,10 @@
   const total = events.x.length;
   const first = total ? events.x[0] : 0, last = total ? events.x[total - 1] : 1;
   const $ = (id) => document.getElementById(id);
-  const put = (kind, attributes = {}, ...children) => {
-    const made = document.createElement(kind);
-    for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-    made.append(...children.filter((child) => child !== null));
-    return made;
-  };
-  const many = (n, what) => `${n.toLocaleString("en")} ${n === 1 ? what : what === "match" ? "matches" : what + "s"}`;
+  const { put, many, plain, short, shortened, DAY, axisText, stepOf, cutText } = parts(data);
 
   // --- values as texts ------------------------------------------------------------------------------------------
 
-  const plain = (value) => {
-    if (value === null) return "NULL";
-    if (Array.isArray(value)) return value.map(plain).join(", ");
-    if (typeof value === "object") return Object.entries(value).map(([name, each]) => `${name} ${plain(each)}`).join(", ");
-    return String(value);
-  };
-  const short = (value) => {
-    if (typeof value === "number" && !Number.isInteger(value)) return String(Number(value.toPrecision(6)));
-    if (Array.isArray(value)) return value.map(short).join(", ");
-    return typeof value === "string" ? value : plain(value);
-  };
   const cell = (kind, value, type) => {
     const held = type === "events" && value !== null && typeof value === "object";
     const listed = held && (Array.isArray(value) ? value : [value]);
@@ -46,26 +27,6 @@
     return made;
   };
 
-  // Long names often differ at their end, so what is left out is the middle.
-  const shortened = (text, size) => text.length <= size ? text : `${text.slice(0, Math.ceil(size / 2) - 1)}…${text.slice(-Math.floor(size / 2))}`;
-
-  const DAY = 86400000;
-  const two = (n, width = 2) => String(n).padStart(width, "0");
-  const day = (at) => `${two(at.getUTCFullYear(), 4)}-${two(at.getUTCMonth() + 1)}-${two(at.getUTCDate())}`;
-  // A place on the axis as a text, with no more digits than a step of this length needs.
-  const axisText = (x, step) => {
-    if (!data.timed) return Math.round(x).toLocaleString("en");
-    const ms = data.origin + x, at = new Date(ms);
-    if (Number.isNaN(at.getTime())) return String(Math.round(ms));
-    if (step >= DAY) return day(at);
-    if (ms % DAY === 0) return day(at).slice(-5);
-    const clock = `${two(at.getUTCHours())}:${two(at.getUTCMinutes())}`;
-    if (step >= 60000) return clock;
-    if (step >= 1000) return `${clock}:${two(at.getUTCSeconds())}`;
-    const digits = Math.min(9, Math.max(1, Math.ceil(-Math.log10(step / 1000))));
-    const seconds = (((ms % 60000) + 60000) % 60000) / 1000;
-    return `${clock}:${two(seconds.toFixed(digits), digits + 3)}`;
-  };
   const sameDay = data.timed && total > 0 && events.time[0].slice(0, 10) === events.time[total - 1].slice(0, 10);
   const when = (event) => data.timed ? events.time[event].slice(sameDay ? 11 : 0) : `#${events.place[event].toLocaleString("en")}`;
   // The same for lists: no fractions of seconds if the stream is long, no year, and no day that was told before.
@@ -162,17 +123,6 @@
     while (low < high) { const middle = (low + high) >> 1; if (events.x[middle] < x) low = middle + 1; else high = middle; }
     return low;
   };
-  const stepOf = (span, most) => {
-    const round = data.timed
-      ? [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 15e3, 3e4, 6e4, 12e4, 3e5, 6e5, 9e5, 18e5, 36e5, 72e5, 108e5, 216e5, 432e5,
-        DAY, 2 * DAY, 7 * DAY, 14 * DAY, 28 * DAY, 91 * DAY, 364 * DAY]
-      : [];
-    const found = span / most >= 1 ? round.find((step) => span / step <= most) : undefined;
-    if (found) return found;
-    const power = 10 ** Math.floor(Math.log10(span / most));
-    const step = [1, 2, 5, 10].map((n) => n * power).find((each) => span / each <= most);
-    return data.timed ? step : Math.max(1, step);
-  };
   const ctxOf = (canvas) => {
     const scale = devicePixelRatio || 1, ctx = canvas.getContext("2d");
     if (canvas.width !== Math.round(width * scale) || canvas.height !== Math.round(height * scale)) {
@@ -183,12 +133,6 @@
     ctx.setTransform(scale, 0, 0, scale, 0, 0);
     ctx.clearRect(0, 0, width, height);
     return ctx;
-  };
-  const cutText = (ctx, text, room) => {
-    if (ctx.measureText(text).width <= room) return text;
-    let size = Math.min(text.length, 60);
-    while (size > 2 && ctx.measureText(shortened(text, size)).width > room) size -= 1;
-    return shortened(text, size);
   };
   const measure = () => {
     width = plot.clientWidth;

@@ -44,8 +44,12 @@ def refuse_place(path: Path) -> None:
 
 
 def write(found: Findings, path: Path) -> Path:
-    """Write the page, in a folder that is made if it is not there; the page is complete or as it was before."""
-    text = page(found)
+    """Write the page of a query."""
+    return save(page(found), path)
+
+
+def save(text: str, path: Path) -> Path:
+    """Write a page, in a folder that is made if it is not there; the page is complete or as it was before."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with beside(path) as partial:
@@ -61,19 +65,32 @@ def _not_written(path: Path, error: OSError) -> UsageError:
 
 def page(found: Findings) -> str:
     """The text of the page."""
-    folder = files("acelera.report")
-    script, style, frame = (
-        folder.joinpath(f"page.{kind}").read_text(encoding="utf-8") for kind in ("js", "css", "html")
-    )
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    return Template(frame).substitute(
-        script=script,
-        script_hash=f"sha256-{digest}",
+    frame, style, script, shared = (own_file(name) for name in ("page.html", "page.css", "page.js", "parts.js"))
+    return filled(
+        frame,
         style=style,
-        data=embedded(data_of(found)),
+        script=shared + script,
+        data=data_of(found),
         query=highlighted(found.about.text),
         automaton=_picture(found.about.automaton),
         size=escape(found.about.automaton.size()),
+    )
+
+
+def own_file(name: str) -> str:
+    """A file that pages are made of."""
+    return files("acelera.report").joinpath(name).read_text(encoding="utf-8")
+
+
+def filled(frame: str, *, style: str, script: str, data: object, **pieces: str) -> str:
+    """A page that runs this script and no other; the pieces are HTML."""
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    return Template(frame).substitute(
+        pieces,
+        style=style,
+        script=script,
+        script_hash=f"sha256-{digest}",
+        data=embedded(data),
         version=escape(__version__),
     )
 

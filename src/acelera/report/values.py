@@ -37,14 +37,15 @@ def cells(column: pa.Array[Any] | pa.ChunkedArray) -> list[Any]:
             begin += length or 0
         return found
     if test.is_timestamp(kind) or test.is_duration(kind):
-        unit, write = NANOSECONDS[kind.unit], _timestamp if test.is_timestamp(kind) else _duration
+        unit, write = NANOSECONDS[kind.unit], timestamp_text if test.is_timestamp(kind) else _duration
         suffix = "Z" if test.is_timestamp(kind) and kind.tz is not None else ""
         ticks = array.cast(pa.int64()).to_pylist()
         return [None if tick is None else write(tick * unit) + suffix for tick in ticks]
-    return [_cell(value) for value in array.to_pylist()]
+    return [plain_value(value) for value in array.to_pylist()]
 
 
-def _cell(value: Any) -> Any:
+def plain_value(value: Any) -> Any:
+    """A value that has no parts."""
     if isinstance(value, str):
         return value if len(value) <= LONGEST else value[:LONGEST] + "…"
     if value is None or isinstance(value, bool):
@@ -54,11 +55,12 @@ def _cell(value: Any) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else str(value)
     if isinstance(value, bytes):
-        return _cell("0x" + value.hex())
-    return _cell(str(value))
+        return plain_value("0x" + value.hex())
+    return plain_value(str(value))
 
 
-def _timestamp(nanoseconds: int) -> str:
+def timestamp_text(nanoseconds: int) -> str:
+    """A time since 1970, with no more digits than it has."""
     seconds, fraction = divmod(nanoseconds, 1_000_000_000)
     try:
         text = (_EPOCH + datetime.timedelta(seconds=seconds)).isoformat(sep=" ")

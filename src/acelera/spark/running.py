@@ -21,7 +21,7 @@ from acelera.spark.batch import run_batch
 from acelera.spark.pipeline import pipeline_of
 from acelera.spark.schemas import arrow_schema, nullable, spark_schema
 from acelera.spark.spark_expressions import quoted
-from acelera.spark.streaming import check_watermark, run_streaming
+from acelera.spark.streaming import check_order, run_streaming
 
 _DEFAULT_PYTHON = "python3"
 """What Spark's workers run if nothing is said."""
@@ -42,19 +42,14 @@ def described(frames: Any, schema_of: Callable[[object], Schema]) -> tuple[Any, 
 
 def _check_frames(frames: Mapping[str, Any], schema: Schema) -> None:
     """All frames have what orders the stream, and all of them grow, with a watermark each, or none."""
-    growing = [name for name, frame in frames.items() if frame.isStreaming]
-    whole = [name for name in frames if name not in growing]
-    if growing and whole:
-        raise UsageError(
-            f"the frame of {growing[0]} is a stream, that of {whole[0]} is not; read both with readStream or with read"
-        )
+    growing = all_grow(frames)
     for name, frame in frames.items():
         for column in schema.order_by:
             if column not in frame.columns:
                 raise SchemaError(f"order_by: there is no column `{column}` in the frame of {name}")
         if growing:
-            check_watermark(frame, schema, f" of the frame of {name}")
-    alike = None if _tells_case(frame) else _names_alike(schema.columns)
+            check_order(frame, schema, f" of the frame of {name}")
+    alike = None if tells_case(frame) else names_alike(schema.columns)
     if alike is not None:
         raise UsageError(
             f"the frames have columns `{alike[0]}` and `{alike[1]}`, which Spark does not tell apart; rename one, or "
@@ -62,7 +57,18 @@ def _check_frames(frames: Mapping[str, Any], schema: Schema) -> None:
         )
 
 
-def _names_alike(names: Iterable[str]) -> tuple[str, str] | None:
+def all_grow(frames: Mapping[str, Any]) -> bool:
+    """Whether all frames grow, or none."""
+    growing = [name for name, frame in frames.items() if frame.isStreaming]
+    whole = [name for name in frames if name not in growing]
+    if growing and whole:
+        raise UsageError(
+            f"the frame of {growing[0]} is a stream, that of {whole[0]} is not; read both with readStream or with read"
+        )
+    return bool(growing)
+
+
+def names_alike(names: Iterable[str]) -> tuple[str, str] | None:
     """Two names that differ in case alone."""
     known: dict[str, str] = {}
     for name in names:
@@ -72,7 +78,7 @@ def _names_alike(names: Iterable[str]) -> tuple[str, str] | None:
     return None
 
 
-def _tells_case(frame: Any) -> bool:
+def tells_case(frame: Any) -> bool:
     """Whether Spark tells names apart by case, which it does if told to."""
     return str(frame.sparkSession.conf.get("spark.sql.caseSensitive", "false")) == "true"
 
@@ -105,16 +111,10 @@ def _refuse_names(frame: Any, query: CompiledQuery, with_all_columns: bool) -> N
     read = list(query.schema.columns) if with_all_columns else query.columns_read()
     if LETTER in read:
         raise UsageError(f"a column is called {LETTER!r}, which has a meaning of its own on Spark; rename it")
-    if _tells_case(frame):
+    if tells_case(frame):
         return
-    for name in read:
-        alike = [other for other in frame.columns if other.lower() == name.lower() and other != name]
-        if alike:
-            raise UsageError(
-                f"the query reads the column `{name}`, which Spark does not tell apart from `{alike[0]}`; rename one, "
-                "or set spark.sql.caseSensitive to true"
-            )
-    both = _names_alike(column.name for column in query.checked.result.columns)
+    refuse_alike(frame, read, "query")
+    both = names_alike(column.name for column in query.checked.result.columns)
     if both is not None:
         raise UsageError(
             f"two columns of the result are called `{both[0]}` and `{both[1]}`, which Spark does not tell apart; "
@@ -122,7 +122,18 @@ def _refuse_names(frame: Any, query: CompiledQuery, with_all_columns: bool) -> N
         )
 
 
-def _see_to_python(spark: Any) -> None:
+def refuse_alike(frame: Any, read: Iterable[str], noun: str) -> None:
+    """Columns that are read have no others beside them that differ in case alone."""
+    for name in read:
+        alike = [other for other in frame.columns if other.lower() == name.lower() and other != name]
+        if alike:
+            raise UsageError(
+                f"the {noun} reads the column `{name}`, which Spark does not tell apart from `{alike[0]}`; rename one, "
+                "or set spark.sql.caseSensitive to true"
+            )
+
+
+def see_to_python(spark: Any) -> None:
     """On one machine, workers run this Python if nobody has said which; another most likely lacks what this one has."""
     if ".connect." in type(spark).__module__:  # the workers' Python is the server's affair
         return
@@ -146,7 +157,7 @@ def run(query: CompiledQuery, frame: Any, late_events: str | None = None) -> Any
     if late_events is not None and not frame.isStreaming:
         raise UsageError("late_events=… is for streams: in a frame that is all there no event comes late; leave it out")
     _refuse_names(frame, query, late_events is not None)
-    _see_to_python(frame.sparkSession)
+    see_to_python(frame.sparkSession)
     pipeline = pipeline_of(query)
     if frame.isStreaming:
         return run_streaming(frame, query, pipeline, late_events)

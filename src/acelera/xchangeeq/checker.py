@@ -47,8 +47,9 @@ class Checked:
 
     @property
     def schemas(self) -> dict[str, pa.Schema]:
-        """The columns of each output, after those of time."""
-        return {label: arrow_schema(shape) for label, shape in self.outputs.items()}
+        """The columns of each output, after those of time; of types that base events of the label fit into, too."""
+        made = {label: frozenset(shape.labels) for label, shape in self.outputs.items()}
+        return {label: arrow_schema(_restricted(self.labels[label], names)) for label, names in made.items()}
 
     @property
     def reads(self) -> dict[str, tuple[str, ...]]:
@@ -62,12 +63,39 @@ class Checked:
         return {label: tuple(each for each in shape.labels if each in found[label]) for label, shape in shapes.items()}
 
 
+def _restricted(shape: Shape, labels: frozenset[str]) -> Shape:
+    return Shape(tuple(child for child in shape.children if child.label in labels))
+
+
 def check(program: ast.Program, schemas: Mapping[str, pa.Schema], text: str = "") -> Checked:
     """Check a program; raises a ProgramCheckError that lists every mistake.
 
     `schemas` has the columns of each label but those of time, and `text` is what the program was read from.
     """
     base, notes = shapes_of(schemas), Notes()
+    rules, graph, strata = _ruled(program, text, notes)
+    outputs = _outputs(rules, graph.needed_first(), base, notes)
+    labels = _together(base, outputs, rules, notes)
+    variables = tuple(_variables(each, labels, notes) for each in rules)
+    for each in rules:
+        warn(each, labels, notes)
+    if notes.problems or strata is None:
+        raise ProgramCheckError(sorted(notes.problems, key=_place), text)
+    warnings = tuple(sorted(notes.warnings, key=_place))
+    return Checked(program, rules, variables, labels, outputs, graph, strata, warnings, frozenset(base))
+
+
+def check_rules(program: ast.Program, text: str = "") -> Strata:
+    """Find every mistake that can be found without schemas; the strata of the rules."""
+    notes = Notes()
+    _, _, strata = _ruled(program, text, notes)
+    if notes.problems or strata is None:
+        raise ProgramCheckError(sorted(notes.problems, key=_place), text)
+    return strata
+
+
+def _ruled(program: ast.Program, text: str, notes: Notes) -> tuple[tuple[NormalRule, ...], RuleGraph, Strata | None]:
+    """The rules in normal form, and what they need of each other."""
     for rule in program.rules:
         _check_size(rule, notes)
     if notes.problems:
@@ -82,15 +110,7 @@ def check(program: ast.Program, schemas: Mapping[str, pa.Schema], text: str = ""
     graph = graph_of(program, rules)
     strata = stratify(graph, notes)
     _check_recursion(program, graph, notes)
-    outputs = _outputs(rules, graph.needed_first(), base, notes)
-    labels = _together(base, outputs, rules, notes)
-    variables = tuple(_variables(each, labels, notes) for each in rules)
-    for each in rules:
-        warn(each, labels, notes)
-    if notes.problems or strata is None:
-        raise ProgramCheckError(sorted(notes.problems, key=_place), text)
-    warnings = tuple(sorted(notes.warnings, key=_place))
-    return Checked(program, rules, variables, labels, outputs, graph, strata, warnings, frozenset(base))
+    return rules, graph, strata
 
 
 def _place(problem: Problem) -> Span:

@@ -9,6 +9,7 @@ from fractions import Fraction
 import pyarrow as pa
 
 from acelera.algebra.bounds import Bound
+from acelera.algebra.description import described, length_of
 from acelera.algebra.duckdb_session import DuckSession
 from acelera.algebra.plan import Plan, planned
 from acelera.algebra.rules import Rule
@@ -59,3 +60,18 @@ def opened(
     """A stream that a program is computed over."""
     program = compiled(checked, tick, longest, aggregates)
     return DuckSession(program.plan, program.rows, checked.base)
+
+
+def resumed(
+    checked: Checked, tick: Fraction | int, longest: Mapping[str, Bound], aggregates: str, snapshot: bytes
+) -> DuckSession:
+    """A stream that goes on from a snapshot."""
+    session = opened(checked, tick, longest, aggregates)
+    session.restore(snapshot)
+    return session
+
+
+def explained(checked: Checked, tick: Fraction | int = 1, longest: Mapping[str, Bound] | None = None) -> list[str]:
+    """The plan of a program, and what is kept for how long."""
+    program = compiled(checked, tick, longest)
+    return described(program.plan, lambda ticks: length_of(ticks, Fraction(tick)))

@@ -102,7 +102,7 @@ def graph_of(program: ast.Program, rules: Sequence[NormalRule] | None = None) ->
     labels = tuple(rule.head.label for rule in program.rules)
     found: dict[tuple[int, int, str | None], Edge] = {}
     for rule in normal_rules(program) if rules is None else rules:
-        for query, through in _queries(rule):
+        for query, through in queries_of(rule):
             for needs, label in enumerate(labels):
                 if root_label(query) in (None, label) and not isinstance(_root(query), ast.IsValue):
                     edge = Edge(rule.number, needs, through, query.span)
@@ -122,7 +122,7 @@ def _root(query: ast.Query | None) -> ast.Query | None:
     return query
 
 
-def _queries(rule: NormalRule) -> Iterator[tuple[ast.Query, str | None]]:
+def queries_of(rule: NormalRule) -> Iterator[tuple[ast.Query, str | None]]:
     """Every query of a rule, and why what it asks for must be complete."""
     grouping = "grouping" if is_grouping(rule.head) else None
     anchored = anchored_events(rule)

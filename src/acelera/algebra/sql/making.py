@@ -44,7 +44,7 @@ def derived(relation: op.Derive, operand: exp.Select, lists: Lists) -> exp.Selec
     if made.grouped(term):
         keys[2:2] = map(reference, sorted(heading.references))
     several = sum(isinstance(each, op.Collect) for each in walk(relation.operand)) > 1
-    groups, columns = _Maker(operand, heading, lists, several).grouped(term, keys)
+    groups, columns = _Maker(operand, heading, lists, several).grouped(term, keys, distinct=True)
     shown = [column(begin), column(end), *(named(columns[child.label], child.label) for child in term.each)]
     return exp.select(*shown).distinct().from_(groups.subquery("g"))
 
@@ -54,8 +54,13 @@ class _Maker:
         self.operand, self.heading, self.lists = operand, heading, lists
         self.several_collected = several
 
-    def grouped(self, term: made.Children, keys: Sequence[str]) -> tuple[exp.Select, dict[str, exp.Expr]]:
-        """A row for each group, with all that its children need, and the children of it."""
+    def grouped(
+        self, term: made.Children, keys: Sequence[str], distinct: bool = False
+    ) -> tuple[exp.Select, dict[str, exp.Expr]]:
+        """A row for each group, with all that its children need, and the children of it.
+
+        If the rows are made `distinct` later on, there may be several for a group.
+        """
         groups: exp.Select | None = None
         names: dict[made.Collected | made.Aggregated, str] = {}
         for number, part in enumerate(dict.fromkeys(made.grouped(term))):
@@ -67,7 +72,8 @@ class _Maker:
             )
             groups = ranging if groups is None else self._beside(groups, ranging, keys, list(names.values()))
         if groups is None:
-            groups = exp.select(*map(column, keys)).distinct().from_(self.operand.copy().subquery("t"))
+            groups = exp.select(*map(column, keys)).from_(self.operand.copy().subquery("t"))
+            groups = groups if distinct else groups.distinct()
         return groups, {child.label: self._child(child, names) for child in term.each}
 
     def _beside(self, groups: exp.Select, ranging: exp.Select, keys: Sequence[str], names: Sequence[str]) -> exp.Select:

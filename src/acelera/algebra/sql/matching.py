@@ -247,7 +247,8 @@ class _Matcher:
             way.steps.append(loop)
             value, item, kind = exp.column(loop.item), exp.column(loop.place), kind.value_type
         way.steps += list(_apart(part, item, taken, list(fields), ordered))
-        way.steps.append(exp.Not(this=value.copy().is_(exp.null())))
+        if part.column != VALUE:  # which is there if its child is
+            way.steps.append(exp.Not(this=value.copy().is_(exp.null())))
         here = place if part.column == VALUE else (*place, exp.convert(part.column), *([] if item is None else [item]))
         self._content(way, part.content, value, kind, here, later)
         return _Taken(part, item)

@@ -34,8 +34,8 @@ class Words(Protocol):
     def clock(self, relation: op.Clock) -> exp.Select:
         """The events of an absolute timer."""
 
-    def stored(self, relation: op.Stored) -> exp.Expr:
-        """A table, or what takes its place in this step."""
+    def stored(self, relation: op.Stored) -> exp.Select:
+        """All columns of a table, or of what takes its place in this step."""
 
     def derived(self, relation: op.Derive, operand: exp.Select) -> exp.Select:
         """The events that are made of tuples."""
@@ -98,7 +98,7 @@ def _stored(node: op.Stored, words: Words) -> exp.Select:
     pairs += [(reference(each), reference(new.get(each, each))) for each in sorted(before.references)]
     pairs += [(source(each), source(new.get(each, each))) for each in sorted(before.sources)]
     old = {now: named(column(each), now) for each, now in pairs}
-    return exp.select(*(old[name] for name in columns(node.heading))).from_(words.stored(node))
+    return words.stored(node).select(*(old[name] for name in columns(node.heading)), append=False)
 
 
 def _timer(node: op.Timer, operand: exp.Select) -> exp.Select:

@@ -79,7 +79,7 @@ class _Words:
         table = exp.table_(clock_name(self.schedules.index(relation.schedule)), quoted=True)
         return exp.select(*(named(own[name], name) for name in columns(relation.heading))).from_(table)
 
-    def stored(self, relation: op.Stored) -> exp.Expr:
+    def stored(self, relation: op.Stored) -> exp.Select:
         raise AssertionError("nothing is stored where all events are seen at once")
 
     def derived(self, relation: op.Derive, operand: exp.Select) -> exp.Select:

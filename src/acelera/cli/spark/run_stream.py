@@ -20,7 +20,7 @@ from acelera.cli.spark.spark_session import session, with_options
 from acelera.errors import UsageError
 from acelera.spark.pipeline import BUCKETS
 from acelera.spark.schemas import arrow_schema
-from acelera.spark.streaming import late_events_of
+from acelera.spark.watermarks import late_events_of
 
 MATCHES = "acelera_matches"
 """The name under which Spark tells how many matches a micro-batch gave."""

@@ -66,7 +66,7 @@ class Translation:
 
     def _rule(self, normal: NormalRule, variables: Mapping[str, Held], longest: Mapping[str, Bound]) -> Rule | None:
         """A rule; None if it can never derive anything."""
-        head = head_of(normal.head, self.checked.outputs[normal.head.label], variables, self.by_value)
+        head = head_of(normal.head, self.checked.labels[normal.head.label], variables, self.by_value)
         sources = frozenset() if self.by_value else aggregated_variables(head)
         make = _Literals(self, variables, sources)
         events = [make.events(each.query, each.identifier or "") for each in normal.events]
@@ -86,7 +86,8 @@ class Translation:
         except InconsistentError:
             return None
         conditions = tuple(condition(each, self.ticks) for each in normal.conditions)
-        return Rule(head, (*events, *clocks), conditions, network, timers, tuple(collected), tuple(absent))
+        inside = tuple(collected), tuple(absent)
+        return Rule(head, (*events, *clocks), conditions, network, timers, *inside, normal.number)
 
     def _clocks(self, normal: NormalRule) -> list[Clock]:
         absolute = [Clock(each.identifier or "", self._calendar(each.query)) for each in normal.absolute]

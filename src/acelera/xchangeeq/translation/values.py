@@ -9,6 +9,7 @@ from acelera.algebra.bounds import NetworkBuilder
 from acelera.algebra.expressions import Attribute, Constant, Expression, Operation, all_of
 from acelera.algebra.intervals import orders
 from acelera.algebra.names import time
+from acelera.algebra.rules import at_most
 from acelera.xchangeeq import ast
 
 Ticks = Callable[[ast.Duration], int]
@@ -77,8 +78,7 @@ def _lasting(identifiers: Iterable[str], most: int) -> Iterable[Expression]:
     names = list(dict.fromkeys(identifiers))
     for last in names:
         for first in names:
-            difference = Operation("-", (_time(last, "end"), _time(first, "begin")))
-            yield _compared("<=", difference, Constant(most))
+            yield at_most(time(last, "end"), time(first, "begin"), most)
 
 
 def _apart(one: str, other: str, least: int) -> Expression:
