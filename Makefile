@@ -32,6 +32,7 @@ bench: $(VENV)/.dev
 bench-spark: $(VENV)/.dev
 	$(BIN)/python benchmarks/spark.py
 	$(BIN)/python benchmarks/streaming.py
+	$(BIN)/python benchmarks/programs_spark.py
 
 # The property tests with as many cases as one likes: make long EXAMPLES=100000
 long: $(VENV)/.dev

@@ -43,10 +43,10 @@ class Words(Protocol):
 
 def rendered(relation: op.Relation, words: Words) -> exp.Select:
     """The SELECT of a relation."""
-    return fold(relation, lambda node, inner: _render(node, list(inner), words), _operands)
+    return fold(relation, lambda node, inner: render(node, list(inner), words), operands)
 
 
-def _operands(node: op.Relation) -> tuple[op.Relation, ...]:
+def operands(node: op.Relation) -> tuple[op.Relation, ...]:
     """What is stored need not be computed again."""
     if isinstance(node, op.Stored):
         return ()
@@ -56,7 +56,8 @@ def _operands(node: op.Relation) -> tuple[op.Relation, ...]:
     return tuple(found)
 
 
-def _render(node: op.Relation, inner: Sequence[exp.Select], words: Words) -> exp.Select:
+def render(node: op.Relation, inner: Sequence[exp.Select], words: Words) -> exp.Select:
+    """The SELECT of one operator over those of its operands."""
     match node:
         case op.Events():
             return words.events(node)
