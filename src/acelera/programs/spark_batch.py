@@ -32,7 +32,8 @@ def run_frames(
     """
     frames = _by_label(events, announced)
     inside = {label: _arriving(label, frame, announced) for label, frame in frames.items()}
-    found = run_batch(inside, rules, rows, made)
+    beside = [_arriving("others", frame, announced) for frame in _others(events, announced)]
+    found = run_batch(inside, rules, rows, made, beside=beside)
     return {label: _leaving(frame, announced.kind) for label, frame in found.items()}
 
 
@@ -44,7 +45,22 @@ def _by_label(events: Any, announced: Announced) -> dict[str, Any]:
         return {label: frame for label, frame in events.items() if label in announced.labels}
     name = announced.how.type_column
     told = functions.col(quoted(name))
-    return {label: events.filter(told == functions.lit(label)).drop(name) for label in announced.labels}
+    both = functions.concat(functions.lit("there is an event of "), told, functions.lit(_MADE))
+    refused = functions.when(told.isin(sorted(announced.made)), functions.raise_error(both).cast("boolean"))
+    return {label: events.filter(refused.otherwise(told == label)).drop(name) for label in announced.labels}
+
+
+_MADE = ", which rules make, too; give a mapping of labels to frames, so that its columns are known"
+
+
+def _others(events: Any, announced: Announced) -> list[Any]:
+    """Frames of events that no rule asks for."""
+    from pyspark.sql import functions
+
+    if not is_frame(events):
+        return [frame for label, frame in events.items() if label not in announced.labels]
+    told = functions.col(quoted(announced.how.type_column))
+    return [events.filter(~told.isin(sorted(announced.labels)))]
 
 
 # --- times --------------------------------------------------------------------------------------------------------

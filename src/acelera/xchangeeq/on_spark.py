@@ -51,6 +51,14 @@ def run_stream(
     return run_streaming(frames, task, late_events)
 
 
+def run_whole_frames(frames: Any, checked: Checked, stream: Announced, aggregates: str) -> dict[str, Any]:
+    """A frame for each label that a program derives from frames that are all there."""
+    from acelera.programs.spark_batch import run_frames
+
+    program = compiled(checked, stream.kind.tick, stream.longest, aggregates)
+    return run_frames(frames, program.rules, program.rows, stream, checked.outputs)
+
+
 def columns_of_frames(frames: Any) -> pa.Schema | dict[str, pa.Schema]:
     """The columns of one frame for all labels, or of one for each."""
     from acelera.spark.schemas import arrow_schema, nullable

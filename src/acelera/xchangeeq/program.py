@@ -59,6 +59,11 @@ class _Compiled:
         """What an engine must know."""
         return self.checked, self.stream.kind.tick, self.stream.longest
 
+    @property
+    def on_spark(self) -> tuple[Checked, Announced, str]:
+        """What Spark must know."""
+        return self.checked, self.stream, self.aggregates
+
     def open(self) -> Stepping:
         """An engine that has seen nothing."""
         from acelera.xchangeeq.engine import opened
@@ -312,14 +317,16 @@ class Program:
 
     def _run_spark(self, frames: Any, told: How, method: str, late_events: str | None) -> Any:
         """The frames of what is derived, or all of it in one, if rows still come."""
-        from acelera.xchangeeq.on_spark import columns_of_frames, is_growing, run_stream
+        from acelera.xchangeeq.on_spark import columns_of_frames, is_growing, run_stream, run_whole_frames
 
         if method != "engine":
             raise UsageError(f"method={method!r} takes tables; collect the rows of a Spark DataFrame: frame.toArrow()")
         compiled = self._compiled(announce(columns_of_frames(frames), told, self._asked))
-        if not is_growing(frames):
-            raise UsageError("programs take no Spark DataFrames; collect the rows: frame.toArrow()")
-        return run_stream(frames, compiled.checked, compiled.stream, self.aggregates, self._fingerprint, late_events)
+        if is_growing(frames):
+            return run_stream(frames, *compiled.on_spark, self._fingerprint, late_events)
+        if late_events is not None:
+            raise UsageError("late_events=… is for streams: in a frame that is all there no event comes late")
+        return run_whole_frames(frames, *compiled.on_spark)
 
     def __str__(self) -> str:
         return print_program(self.ast)
