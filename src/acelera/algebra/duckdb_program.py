@@ -16,13 +16,14 @@ from sqlglot import exp
 from acelera.algebra import operators as op
 from acelera.algebra.bounds import Until
 from acelera.algebra.names import BEGIN, END, REFERENCE, columns, reference, time
-from acelera.algebra.plan import Joined, Match, Plan, Point, RulePlan, Waiting
+from acelera.algebra.plan import Joined, Match, Plan, Point, Waiting
 from acelera.algebra.sql.duckdb_words import DuckLists, DuckNodes
 from acelera.algebra.sql.making import derived
 from acelera.algebra.sql.matching import matched
 from acelera.algebra.sql.rendering import rendered
 from acelera.algebra.sql.types import conformed, normalized, typed
 from acelera.algebra.sql.words import column, named
+from acelera.algebra.window_plan import Crossing
 
 TAG = "#tag"
 GIVEN = "#given"
@@ -147,18 +148,24 @@ class DuckProgram:
 
         return self._once(("tuples", relation), made)
 
-    def deriving(self, label: str, rules: Sequence[RulePlan]) -> Statement:
-        """What rules derive that has not come in, nor been derived before."""
+    def deriving(self, label: str, relations: Sequence[op.Derive], recursive: bool) -> Statement:
+        """What is derived that has not come in, nor been derived before."""
 
         def made() -> exp.Expr:
             names = [*(each.name for each in self.rows[label]), BEGIN, END]
-            found = _together([rendered(rule.derived, self) for rule in rules], names)
-            if label not in self.base and not rules[0].recursive:
+            found = _together([rendered(each, self) for each in relations], names)
+            if label not in self.base and not recursive:
                 return found
             known = exp.select(*map(column, names)).from_(exp.table_(label_table(label), quoted=True))
             return exp.except_(found, known)
 
-        return self._once(("deriving", label, tuple(rule.derived for rule in rules)), made)
+        return self._once(("deriving", label, tuple(relations)), made)
+
+    def partners(self, crossing: Crossing) -> str:
+        """How many tuples of a point have the same in the variables that are shared, as most of them would say."""
+        keys = ", ".join(map(quoted, crossing.shared)) or "TRUE"
+        counts = f"SELECT count(*) AS n FROM {quoted(crossing.point)} GROUP BY {keys}"
+        return f"SELECT CAST(coalesce(sum(n * n) / sum(n), 0) AS BIGINT) FROM ({counts})"
 
     def past(self, waiting: Waiting) -> Statement:
         """Of what waits, that which has ended."""

@@ -21,12 +21,19 @@ from acelera.algebra.duckdb_program import GIVEN, TAG, DuckProgram, Statement, l
 from acelera.algebra.names import REFERENCE
 from acelera.algebra.packing import packed, unpacked
 from acelera.algebra.plan import Group, RulePlan, Staged, Waiting
+from acelera.algebra.window_plan import Crossing
 from acelera.errors import DataError
 
 END_OF_TIME = 2**62
 
 FEW = 2_000
 """Rows that are not worth being looked through for what can be forgotten."""
+
+MANY_PAIRS = 3_000_000
+"""So many pairs of tuples that agree take longer to look at than both sides to be sorted."""
+
+MOST_PAIRS = 30_000_000
+"""So many pairs of tuples that agree take longer to look at than to find by their times."""
 
 
 @dataclass
@@ -202,16 +209,46 @@ class DuckSession:
 
     def _derived(self, label: str, rules: Sequence[RulePlan], since: int) -> pa.Table:
         """What rules derive that is not there yet."""
-        due = [rule for rule in rules if self._prepared(rule, since)]
         nothing = timed(self.program.rows[label]).drop_columns([REFERENCE, TAG])
-        if not due:
-            return nothing
-        statement = self.program.deriving(label, due)
-        found = self._fetched(statement.text, self._told(statement, since))
+        with self._ranges_first(any(self._most_pairs(rule, rule.joins) > MOST_PAIRS for rule in rules)):
+            due = [rule for rule in rules if self._prepared(rule, since)]
+            if not due:
+                return nothing
+            statement = self.program.deriving(label, [self._relation(rule) for rule in due], due[0].recursive)
+            found = self._fetched(statement.text, self._told(statement, since))
         for rule in due:
             if rule.waiting is not None:
                 self._take_out(rule.waiting)
         return found.select(nothing.column_names).cast(nothing.schema)
+
+    def _relation(self, rule: RulePlan) -> op.Derive:
+        """What a rule derives, by joins or, if they would have too many pairs to look at, by sorting."""
+        if rule.in_bulk is None or self._most_pairs(rule, rule.crossings) <= MANY_PAIRS:
+            return rule.derived
+        return rule.in_bulk
+
+    def _most_pairs(self, rule: RulePlan, crossings: Sequence[Crossing]) -> int:
+        """How many pairs a join of a rule has to look at, about: those that agree in what they share."""
+        tables = [each for each in crossings if each.point in self._kept]
+        if not tables:
+            return 0
+        labels = [label_table(name) for name in self._names(rule)]
+        new = max((self._kept[name].rows for name in labels), default=0)
+        if rule.waiting is not None:
+            new = max(new, self._kept[rule.waiting.name].rows)
+        many = [each for each in tables if new * self._kept[each.point].rows > MANY_PAIRS]
+        return max((new * self._changed(self.program.partners(each)) for each in many), default=0)
+
+    @contextmanager
+    def _ranges_first(self, wanted: bool) -> Iterator[None]:
+        """Join by times before values, where many agree in these."""
+        if wanted:
+            self._run("SET prefer_range_joins = TRUE")
+        try:
+            yield
+        finally:
+            if wanted:
+                self._run("SET prefer_range_joins = FALSE")
 
     def _prepared(self, rule: RulePlan, since: int) -> bool:
         """Compute the points of a rule; whether there may be something to derive."""

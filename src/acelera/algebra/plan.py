@@ -16,13 +16,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from graphlib import TopologicalSorter
 
 from acelera.algebra.bounds import Until, comes_last, kept_until
 from acelera.algebra.expressions import Expression, all_of, attributes_of, conjuncts, renamed
 from acelera.algebra.intervals import Point as TimePoint
+from acelera.algebra.label_groups import label_groups
 from acelera.algebra.operators import (
-    Absent,
     Choice,
     Clock,
     Collect,
@@ -40,6 +39,7 @@ from acelera.algebra.operators import (
 from acelera.algebra.patterns import renamed_content
 from acelera.algebra.rules import Rule, implied
 from acelera.algebra.schedules import Schedule
+from acelera.algebra.window_plan import Crossing, WindowPlan, crossing, selected
 
 ONLY = "e"
 """The identifier of the event of a match."""
@@ -105,12 +105,19 @@ Point = Joined | Waiting | Staged
 
 @dataclass(eq=False)
 class RulePlan:
-    """One rule: its points in order, and what is derived in the end."""
+    """One rule: its points in order, and what is derived in the end.
+
+    If it is `in_bulk`, the same is computed by sorting what is joined by `crossings` otherwise: windows, and what
+    happens in them.
+    """
 
     rule: Rule
     points: list[Point]
     derived: Derive
     recursive: bool
+    in_bulk: Derive | None = None
+    crossings: tuple[Crossing, ...] = ()
+    joins: tuple[Crossing, ...] = ()
 
     @property
     def waiting(self) -> Waiting | None:
@@ -166,35 +173,6 @@ def planned(rules: Sequence[Rule], labels: Iterable[str]) -> Plan:
     return Plan(planner.matches, made)
 
 
-def label_groups(rules: Sequence[Rule], labels: Iterable[str]) -> list[tuple[str, ...]]:
-    """Labels that need each other together, each group after those that it needs."""
-    needs: dict[str, set[str]] = {label: set() for label in labels}
-    for rule in rules:
-        needs.setdefault(rule.head.label, set()).update(rule.asks_for)
-        for label in rule.asks_for:
-            needs.setdefault(label, set())
-    reached = {label: _reached(label, needs) for label in needs}
-    group = {
-        label: tuple(each for each in needs if each == label or (each in reached[label] and label in reached[each]))
-        for label in needs
-    }
-    graph = {group[label]: {group[each] for each in needs[label]} - {group[label]} for label in needs}
-    merged: dict[tuple[str, ...], set[tuple[str, ...]]] = {names: set() for names in graph}
-    for label in needs:
-        merged[group[label]] |= {group[each] for each in needs[label]} - {group[label]}
-    return list(TopologicalSorter(merged).static_order())
-
-
-def _reached(start: str, needs: dict[str, set[str]]) -> set[str]:
-    found: set[str] = set()
-    todo = [start]
-    while todo:
-        for each in needs[todo.pop()] - found:
-            found.add(each)
-            todo.append(each)
-    return found
-
-
 class _Planner:
     def __init__(self) -> None:
         self.matches: dict[str, Match] = {}
@@ -240,34 +218,44 @@ class _Planner:
         """The plan of a rule; `together` are the labels that are made with its own, if it is recursive."""
         points: list[Point] = []
         asked = [each for condition in rule.conditions for each in conjuncts(condition)]
-        made, asked = self._joined(rule, asked, points, bool(together))
-        made, asked = _selected(made, asked)
+        joins: list[Crossing] = []
+        made, asked = self._joined(rule, asked, points, joins, bool(together))
+        made, asked = selected(made, asked)
         for timer in rule.timers:
-            made, asked = _selected(Timer(made, timer.identifier, timer.kind, timer.anchor, timer.duration), asked)
+            made, asked = selected(Timer(made, timer.identifier, timer.kind, timer.anchor, timer.duration), asked)
         if _waits(rule):
             waiting = Waiting(self._name("waiting"), made)
             points.append(waiting)
             made = Stored(waiting.name, made, version=Version.NEW)
+        windows = WindowPlan(rule, made, bool(together))
         for window, events in rule.collected:
             right = self._match(events, _taken(asked, events))
             asked = [each for each in asked if each not in _taken(asked, events)]
             self._use(right, _needed_inside(rule, right))
             if events.labels & together:
-                staged = Staged(self._name("staged"), made)
+                staged = Staged(self._name("staged"), windows.made)
                 points.append(staged)
-                made = _collected_in_rounds(Stored(staged.name, made), window, right)
+                windows.made = _collected_in_rounds(Stored(staged.name, windows.made), window, right)
             else:
-                made = Collect(made, window, right)
-            made, asked = _selected(made, asked)
+                windows.collect(window, events, right)
+            asked = windows.select(asked)
         for window, events in rule.absent:
             right = self._match(events, [])
             self._use(right, _needed_inside(rule, right))
-            made = Absent(made, window, right)
+            windows.refuse(window, right)
         assert not asked, "a condition looks at what no part of the rule has"
-        return RulePlan(rule, points, Derive(Merge(made), rule.head), bool(together))
+        return RulePlan(
+            rule,
+            points,
+            Derive(Merge(windows.made), rule.head),
+            bool(together),
+            windows.in_bulk(),
+            tuple(windows.crossings),
+            tuple(joins),
+        )
 
     def _joined(
-        self, rule: Rule, asked: list[Expression], points: list[Point], recursive: bool
+        self, rule: Rule, asked: list[Expression], points: list[Point], joins: list[Crossing], recursive: bool
     ) -> tuple[Relation, list[Expression]]:
         """The events of a rule: those tuples that a step brings."""
         parts: list[Stored] = []
@@ -280,6 +268,7 @@ class _Planner:
         while parts:
             right = max(parts, key=lambda each: _nearness(rule, left, each))
             parts.remove(right)
+            joins += [crossing(left, right), crossing(right, left)]
             joined, asked = self._join(rule, left, right, asked, points, recursive)
             left, new = Stored(joined.name, joined.relation), joined.new
             if parts:
@@ -346,13 +335,6 @@ def _nearness(rule: Rule, left: Relation, right: Relation) -> tuple[int, int]:
 
 def _taken(asked: Iterable[Expression], events: Events | Clock) -> list[Expression]:
     return [each for each in asked if attributes_of(each) <= events.heading.attributes]
-
-
-def _selected(relation: Relation, asked: list[Expression]) -> tuple[Relation, list[Expression]]:
-    now = [each for each in asked if attributes_of(each) <= relation.heading.attributes]
-    condition = all_of(now)
-    rest = [each for each in asked if each not in now]
-    return (relation if condition is None else Select(relation, condition)), rest
 
 
 def _renamed_events(events: Events | Clock, names: dict[str, str]) -> Events | Clock:

@@ -126,7 +126,7 @@ class Without(Relation):
 
 def whole(rule: Rule) -> Derive:
     """The relation of a rule, for an engine that sees all events at once."""
-    measured = {window_and_event: _measures(rule, *window_and_event) for window_and_event in rule.collected}
+    measured = {window_and_event: measures_of(rule, *window_and_event) for window_and_event in rule.collected}
     names: dict[made.Aggregated, str] = {}
     for measures in measured.values():
         names |= {aggregate: measure.name for aggregate, measure in measures or ()}
@@ -137,13 +137,13 @@ def whole(rule: Rule) -> Derive:
                 found = measured[node.window, _events_of(node.right)]
                 if found is None:
                     return _near(rule.network, replace(node, left=inner[0], right=inner[1]))
-                return _aggregated(rule.network, inner[0], node.window, inner[1], [each for _, each in found])
+                return aggregated(rule.network, inner[0], node.window, inner[1], [each for _, each in found])
             case Absent():
-                return _happens(rule.network, inner[0], node.window, inner[1], expected=False)
+                return happening(rule.network, inner[0], node.window, inner[1], expected=False)
             case Join():
                 return _near(rule.network, replace(node, left=inner[0], right=inner[1]))
             case Derive():
-                return Derive(inner[0], _without(node.head, names))
+                return Derive(inner[0], with_measures(node.head, names))
             case _:
                 return rebuilt(node, inner)
 
@@ -159,7 +159,7 @@ def _events_of(relation: Relation) -> Events:
 # --- what is collected --------------------------------------------------------------------------------------------
 
 
-def _measures(rule: Rule, window: str, events: Events) -> list[tuple[made.Aggregated, Measure]] | None:
+def measures_of(rule: Rule, window: str, events: Events) -> list[tuple[made.Aggregated, Measure]] | None:
     """The aggregates that are all that a rule wants of what it collects; None if it wants something else."""
     known = frozenset[str]().union(*(each.heading.data for each in rule.events))
     own = events.heading.data - known
@@ -253,7 +253,7 @@ def _is_one_an_event(part: made.Aggregated, own: frozenset[str], known: frozense
     return not part.by_value and bool(_bindings(part) & set(events.sources))
 
 
-def _without(head: made.Head, names: dict[made.Aggregated, str]) -> made.Head:
+def with_measures(head: made.Head, names: dict[made.Aggregated, str]) -> made.Head:
     """A head where some aggregates are variables."""
 
     def below(node: Node) -> Sequence[Node]:
@@ -281,7 +281,7 @@ def _without(head: made.Head, names: dict[made.Aggregated, str]) -> made.Head:
 # --- operators ----------------------------------------------------------------------------------------------------
 
 
-def _happens(network: Network, left: Relation, window: str, right: Relation, *, expected: bool) -> Relation:
+def happening(network: Network, left: Relation, window: str, right: Relation, *, expected: bool) -> Relation:
     """What stands for a question whether something happens."""
     beside = _latest(network, left, window, right, expected=expected)
     if beside is not None:
@@ -315,13 +315,11 @@ def _latest(network: Network, left: Relation, window: str, right: Relation, *, e
 _BEFORE_ALL = -(2**63) + 1
 
 
-def _aggregated(
-    network: Network, left: Relation, window: str, right: Relation, measures: Sequence[Measure]
-) -> Relation:
+def aggregated(network: Network, left: Relation, window: str, right: Relation, measures: Sequence[Measure]) -> Relation:
     """What stands for something that is collected."""
     right = _without_sources(right, measures)
     if not measures:
-        return _happens(network, left, window, right, expected=True)
+        return happening(network, left, window, right, expected=True)
     reach = _length(network, window)
     assert reach is not None
     return _around(network, left, window, right, measures) or Measured(left, window, right, reach, tuple(measures))

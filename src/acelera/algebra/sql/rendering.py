@@ -17,7 +17,9 @@ from acelera.algebra.intervals import TIMERS, Shift
 from acelera.algebra.names import columns, reference, source, time
 from acelera.algebra.sql.matching import Nodes
 from acelera.algebra.sql.values import sql_value
+from acelera.algebra.sql.windowing import happens, measured
 from acelera.algebra.sql.words import column, named
+from acelera.algebra.windows import Happens, Measured
 from acelera.language.tree import fold
 
 
@@ -85,6 +87,10 @@ def render(node: op.Relation, inner: Sequence[exp.Select], words: Words) -> exp.
             return _together(inner, distinct=False)
         case op.Union():
             return _together(inner, distinct=True)
+        case Happens():
+            return happens(node, inner)
+        case Measured():
+            return measured(node, inner)
     raise AssertionError(f"unknown operator {type(node).__name__}")
 
 

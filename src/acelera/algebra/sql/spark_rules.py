@@ -22,11 +22,12 @@ from acelera.algebra.sql.rendering import render
 from acelera.algebra.sql.spark_matching import EventTables, Flat
 from acelera.algebra.sql.spark_words import SparkLists, SparkNodes, call, named_struct
 from acelera.algebra.sql.values import sql_value
+from acelera.algebra.sql.windowing import HIT, cell_of, input_of, is_hit, measures_over
 from acelera.algebra.sql.words import column, named
-from acelera.algebra.windows import Around, Cells, Happens, Measure, Measured, Without
+from acelera.algebra.windows import Around, Cells, Measured, Without
 from acelera.language.tree import fold, walk
 
-AT, FROM, CELL, HIT, DRIVES = "#at", "#from", "#cell", "#hit", "#drives"
+DRIVES = "#drives"
 
 
 def statement(relation: op.Derive, rows: Mapping[str, pa.StructType], schedules: Sequence[Schedule] = ()) -> exp.Select:
@@ -91,15 +92,10 @@ class _Words:
 
 def _cells(node: Cells, inner: Sequence[exp.Select], words: _Words) -> exp.Select:
     del words
-    first, last = (_cell(_plus(column(node.time), away), node.size) for away in (node.first, node.last))
+    first, last = (cell_of(_plus(column(node.time), away), node.size) for away in (node.first, node.last))
     cell = first if node.first == node.last else call("explode", call("sequence", first, last))
     shown = [named(cell, name) if name == node.variable else column(name) for name in columns(node.heading)]
     return exp.select(*shown).from_(inner[0].subquery("t"))
-
-
-def _without(node: Without, inner: Sequence[exp.Select], words: _Words) -> exp.Select:
-    del words
-    return exp.select(*map(column, columns(node.heading))).from_(inner[0].subquery("t"))
 
 
 def _plus(value: exp.Expr, ticks: int) -> exp.Expr:
@@ -109,42 +105,12 @@ def _plus(value: exp.Expr, ticks: int) -> exp.Expr:
     return exp.paren((exp.Add if ticks > 0 else exp.Sub)(this=value, expression=number))
 
 
-def _cell(value: exp.Expr, size: int) -> exp.Expr:
-    return value if size == 1 else exp.IntDiv(this=value, expression=exp.Literal.number(size))
+def _without(node: Without, inner: Sequence[exp.Select], words: _Words) -> exp.Select:
+    del words
+    return exp.select(*map(column, columns(node.heading))).from_(inner[0].subquery("t"))
 
 
 # --- windows ------------------------------------------------------------------------------------------------------
-
-
-def _happens(node: Happens, inner: Sequence[exp.Select], words: _Words) -> exp.Select:
-    """Of all events that end before a window does, the one that begins last must begin in it."""
-    del words
-    (event,) = node.right.heading.times
-    begin = time(event, "begin")
-    together = _side_by_side(node, inner, {begin: column(begin)}, node.cell)
-    latest = _over(exp.Max(this=column(begin)), _shared(node, node.cell), AT, (None, 0))
-    known = exp.select("*", named(latest, HIT)).from_(together.subquery("t"))
-    there = exp.func("coalesce", exp.GTE(this=column(HIT), expression=column(FROM)), exp.false())
-    shown = map(column, columns(node.heading))
-    return (
-        exp.select(*shown)
-        .from_(known.subquery("t"))
-        .where(column(FROM).is_(exp.null()).not_(), there if node.expected else exp.Not(this=there))
-    )
-
-
-def _measured(node: Measured, inner: Sequence[exp.Select], words: _Words) -> exp.Select:
-    """Aggregates over the events that end in the last stretch of time."""
-    del words
-    cell = None if node.left.heading.data & node.right.heading.data else max(node.reach, 1)
-    values = {_input(each): sql_value(each.value) for each in node.measures} | {HIT: exp.Literal.number(1)}
-    together = _side_by_side(node, inner, values, cell)
-    measures = _measures(node.measures, _shared(node, cell), AT, (-node.reach, 0))
-    known = exp.select("*", *measures).from_(together.subquery("t"))
-    shown = map(column, columns(node.heading))
-    return (
-        exp.select(*shown).from_(known.subquery("t")).where(column(FROM).is_(exp.null()).not_(), _is_hit(node.measures))
-    )
 
 
 def _around(node: Around, inner: Sequence[exp.Select], words: _Words) -> exp.Select:
@@ -156,7 +122,7 @@ def _around(node: Around, inner: Sequence[exp.Select], words: _Words) -> exp.Sel
     shared = sorted(driving.heading.data & other.heading.data)
     selected = [two.said(sql_value(each.condition)) for each in walk(node.right) if isinstance(each, op.Select)]
     is_other = exp.and_(two.matches, *selected)
-    inputs = {_input(each): two.said(sql_value(each.value)) for each in node.measures} | {HIT: exp.Literal.number(1)}
+    inputs = {input_of(each): two.said(sql_value(each.value)) for each in node.measures} | {HIT: exp.Literal.number(1)}
     shown = [named(one.values[name].copy(), name) for name in columns(driving.heading)]
     shown += [named(exp.Case(ifs=[exp.If(this=is_other.copy(), true=value)]), name) for name, value in inputs.items()]
     keys = [one.values[name] for name in shared] if other.sources else []
@@ -164,10 +130,10 @@ def _around(node: Around, inner: Sequence[exp.Select], words: _Words) -> exp.Sel
     table = words.tables(driving).told_apart(label, _different(label, keys))
     rows = exp.select(*shown, named(one.matches.copy(), DRIVES)).from_(exp.alias_(table, "e", table=True))
     rows = rows.where(exp.or_(one.matches.copy(), is_other.copy()))
-    measures = _measures(node.measures, shared, time(driving.identifier, "end"), (node.first, node.last))
+    measures = measures_over(node.measures, shared, time(driving.identifier, "end"), (node.first, node.last))
     known = exp.select("*", *measures).from_(rows.subquery("t"))
     found = exp.select(*map(column, columns(node.heading))).from_(known.subquery("t"))
-    found = found.where(column(DRIVES), *([_is_hit(node.measures)] if node.required else []))
+    found = found.where(column(DRIVES), *([is_hit(node.measures)] if node.required else []))
     return found.distinct() if words.grouped else found
 
 
@@ -180,92 +146,8 @@ def _different(label: str, keys: Sequence[exp.Expr]) -> exp.Select:
     return exp.select("*").distinct().from_(rows.subquery("d"))
 
 
-def _side_by_side(
-    node: Happens | Measured, inner: Sequence[exp.Select], values: Mapping[str, exp.Expr], cell: int | None
-) -> exp.Select:
-    """Windows and what may happen in them, one below the other, at the time of their ends; each has what it has."""
-    left, right = inner
-    (event,) = node.right.heading.times
-    shared = node.left.heading.data & node.right.heading.data
-    windows = [
-        *map(column, columns(node.left.heading)),
-        named(column(time(node.window, "end")), AT),
-        named(column(time(node.window, "begin")), FROM),
-        *(named(exp.null(), name) for name in values),
-    ]
-    events = [
-        *(column(name) if name in shared else named(exp.null(), name) for name in columns(node.left.heading)),
-        named(column(time(event, "end")), AT),
-        named(exp.null(), FROM),
-        *(named(value, name) for name, value in values.items()),
-    ]
-    if cell is not None:
-        own = _cell(column(time(event, "end")), cell)
-        windows.append(named(_cell(column(time(node.window, "end")), cell), CELL))
-        events.append(named(call("explode", exp.array(own, own.copy() + 1)), CELL))
-    above = exp.select(*windows).from_(left.subquery("l"))
-    below = exp.select(*events).from_(right.subquery("r"))
-    if shared:
-        below = below.where(*(column(name).is_(exp.null()).not_() for name in sorted(shared)))
-    return exp.select("*").from_(exp.union(above, below, distinct=False).subquery("u"))
-
-
-def _shared(node: Happens | Measured, cell: int | None) -> list[str]:
-    return sorted(node.left.heading.data & node.right.heading.data) + ([] if cell is None else [CELL])
-
-
-def _input(measure: Measure) -> str:
-    return f"#of {measure.name}"
-
-
-Frame = tuple[int | None, int]
-"""From so many ticks after a row to so many; None: from the first row on."""
-
-
-def _measures(measures: Sequence[Measure], keys: Sequence[str], order: str, frame: Frame) -> list[exp.Expr]:
-    found = [
-        named(_over(exp.func(each.function, column(_input(each))), keys, order, frame), each.name) for each in measures
-    ]
-    if not any(map(_tells, measures)):
-        found.append(named(_over(exp.Count(this=column(HIT)), keys, order, frame), _HITS))
-    return found
-
-
-_HITS = "#hits"
-
-
-def _tells(measure: Measure) -> bool:
-    """Whether the value of a measure says if there was an event at all."""
-    return measure.function != "count" and measure.certain
-
-
-def _is_hit(measures: Sequence[Measure]) -> exp.Expr:
-    telling = next(filter(_tells, measures), None)
-    if telling is not None:
-        return column(telling.name).is_(exp.null()).not_()
-    return exp.GT(this=column(_HITS), expression=exp.Literal.number(0))
-
-
-def _over(value: exp.Expr, keys: Sequence[str], order: str, frame: Frame) -> exp.Expr:
-    """A value over the rows with the same keys that lie in a frame."""
-    (start, start_side), (end, end_side) = map(_bound, frame)
-    spec = exp.WindowSpec(kind="RANGE", start=start, start_side=start_side, end=end, end_side=end_side)
-    ordered = exp.Order(expressions=[exp.Ordered(this=column(order), nulls_first=True)])
-    return exp.Window(this=value, partition_by=list(map(column, keys)), order=ordered, spec=spec)
-
-
-def _bound(ticks: int | None) -> tuple[str | exp.Expr, str | None]:
-    if ticks is None:
-        return "UNBOUNDED", "PRECEDING"
-    if ticks == 0:
-        return "CURRENT ROW", None
-    return exp.Literal.number(abs(ticks)), "PRECEDING" if ticks < 0 else "FOLLOWING"
-
-
 _OPERATORS: dict[type[op.Relation], Callable[..., exp.Select]] = {
     Cells: _cells,
     Without: _without,
-    Happens: _happens,
-    Measured: _measured,
     Around: _around,
 }
