@@ -210,8 +210,8 @@ class Program:
     ) -> Path:
         """Write one HTML page that shows the program, its events on a timeline and what each was made from.
 
-        Returns its path. Tables and options are those of `run`; the page needs no other file and no network, and folders
-        of its path are made if they are not there. It shows the first `events`, those that came in and those that were
+        Returns its path. Tables and options are those of `run`. The page needs no other file and no network; folders of
+        its path are made if they are not there. It shows the first `events`, those that came in and those that were
         derived, by where they end; counts are over all of them.
 
         >>> import acelera as ac, tempfile, pathlib

@@ -45,8 +45,8 @@ def shown_run(
     """What a page shows of base events and of all that a program derives from them: the first by where they end.
 
     `text` is what the program was read from; `aggregates` and `tick` are those of `derive`. `ends` are the smallest
-    and the greatest end of all that came in, where there was more than these events. All that an event was made from ends
-    when it does or before, so nothing of it is left out.
+    and the greatest end of all that came in, where there was more than these events. All that an event was made from
+    ends when it does or before, so nothing of it is left out.
     """
     base = frozenset(events)
     made = frozenset(derived) - base
