@@ -111,8 +111,10 @@ def test_demo(tmp_path: Path) -> None:
     assert result.exit_code == 0
     found = [line.split(",")[0] for line in result.output.splitlines() if re.match("[0-9]+ matches", line)]
     assert found == ["36 matches", "830 matches", "126 matches"]
+    made = [line.partition(",")[0] for line in result.output.splitlines() if re.match("[a-z_]+: [0-9]+ events", line)]
+    assert made == ["fire: 33 events", "burnt_down: 2 events:", "avg_temp: 528 events"]
     pages = sorted((tmp_path / "demo").glob("*.html"))
-    assert [page.stem for page in pages] == ["1-sequence", "2-rise", "3-no-buyer"]
+    assert [page.stem for page in pages] == ["1-sequence", "2-rise", "3-no-buyer", "fire"]
     assert all(page.resolve().as_uri() in result.output for page in pages)
 
 

@@ -8,6 +8,7 @@ import json
 import re
 import shutil
 import subprocess
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +22,9 @@ from acelera.programs.report.program_text import program_html
 from acelera.programs.report.run import Count, Looked, Made, Part, RuleText, Run, Shown, Timer
 from acelera.xchangeeq.parser import parse_program
 from acelera.xchangeeq.semantics import derive
-from acelera.xchangeeq.shown_run import WORDS, shown_run
+from acelera.xchangeeq.shown_run import WORDS, fields_of, shown_run
 from acelera.xchangeeq.terms import Event
+from report.reading import data as written_data
 from report.test_browser import CHROMIUM, opened
 from report.test_page import Elements
 from xchangeeq.building import SECOND, ev
@@ -384,3 +386,43 @@ def test_in_a_browser(tmp_path: Path) -> None:
     state, shown = opened(write(of_p(), tmp_path / "page.html"), "#event=5", tmp_path)
     assert state == {"errors": "0", "event": "5", "ready": "true"}
     assert "Event 2 of 3" in re.sub(r"<[^>]*>", "", shown)
+
+
+# --- of tables
+
+
+def test_a_program_writes_its_page(tmp_path: Path) -> None:
+    rows = [{"type": each.label, "begin": each.begin, "end": each.end, **fields_of(each.term)} for each in PAGE_22]
+    program = acelera.xchangeeq(P)
+    assert program.findings(rows, {"time_unit": "s"}) == of_p()
+    path = program.report(rows, tmp_path / "new" / "page.html", time_unit="s")
+    assert written_data(path) == json.loads(json.dumps(data_of(of_p())))
+    assert len(program.findings(rows, {"time_unit": "s"}, events=2).events) == 2
+
+
+def test_times_of_tables_are_shown_as_they_are() -> None:
+    program = acelera.xchangeeq("DETECT b { } ON a {{ }} END")
+    for zone in (None, timezone.utc):
+        run = program.findings([{"type": "a", "t": datetime(2024, 1, 1, tzinfo=zone)}], {"time": "t"})
+        assert (run.timestamps, run.zoned) == (True, zone is not None)
+
+
+def test_the_clock_sees_events_that_no_rule_asks_for() -> None:
+    text = "DETECT d { } ON and { event i: a {{ }}, event w: timer:periodic [ 10 s ] } where { i before w } END"
+    tables = {"a": [{"t": 5}], "other": [{"t": 29}]}
+    run = acelera.xchangeeq(text).findings(tables, {"time": "t", "time_unit": "s"})
+    assert [(each.label, each.end, len(each.made_from)) for each in run.events] == [
+        ("a", 5, 0),
+        ("d", 19, 1),
+        ("d", 29, 1),
+    ]
+
+
+def test_what_a_report_of_a_program_refuses(tmp_path: Path) -> None:
+    program = acelera.xchangeeq("DETECT b { } ON a {{ }} END")
+    with pytest.raises(UsageError, match="is a folder; name the file of the report"):
+        program.report({"a": [{"t": 1}]}, tmp_path, time="t")
+    for events in (-1, 1.5, True):
+        with pytest.raises(UsageError, match="is not a number of events to show"):
+            program.report({"a": [{"t": 1}]}, tmp_path / "x.html", time="t", events=events)
+    assert not list(tmp_path.iterdir())

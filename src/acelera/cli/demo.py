@@ -1,12 +1,13 @@
-"""`acelera demo`: three queries over a market day."""
+"""`acelera demo`: three queries over a market day, and a program over seven minutes in a building."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import warnings
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import pyarrow as pa
@@ -19,22 +20,31 @@ from acelera.cli.outputs import not_written, page_written
 from acelera.cli.printing import visible
 from acelera.cli.progress import progress
 from acelera.cli.terminal_tables import console, table_of
+from acelera.demo.building import readings
 from acelera.demo.market import ticks
+from acelera.errors import AceleraWarning
 from acelera.files import beside
 from acelera.query import Query, query
 
+if TYPE_CHECKING:
+    from acelera.xchangeeq.program import Program
+
 SHOWN = 8
 """How many rows of a result are printed."""
+SHOWN_OF_A_LABEL = 3
+
+Read = Callable[[Path], Any]
+"""A parquet file as a table, or as a Spark DataFrame."""
 
 
-@main.command(short_help="See it find things in a market day.")
+@main.command(short_help="See it find things in a market day, and a fire.")
 @click.option(
     "-o",
     "--output",
     type=click.Path(file_okay=False, path_type=Path),
     default="acelera-demo",
     show_default=True,
-    help="The folder for the ticks and the pages.",
+    help="The folder for the data and the pages.",
 )
 @click.option(
     "--events", type=click.IntRange(1, 10_000_000), default=100_000, show_default=True, help="How many ticks."
@@ -43,6 +53,8 @@ SHOWN = 8
 @click.option("--debug", is_flag=True, help="Show what Spark prints.")
 def demo(output: Path, events: int, in_process: bool, debug: bool) -> None:
     """Make up a market day, run three queries over it on Spark, and write a page about each.
+
+    Then run a program, whose rules make events of events, over what sensors in a building tell while its kitchen burns.
 
     \b
     Example:
@@ -55,10 +67,12 @@ def demo(output: Path, events: int, in_process: bool, debug: bool) -> None:
     _write(day, path)
     screen.print(Text.assemble((f"{events:,} ticks of a market day", "bold"), visible(f", in order of ts ({path}):")))
     screen.print(table_of(day.slice(0, 5).to_pylist()), "…")
-    with _source(path, in_process, debug) as source:
+    with _reader(in_process, debug) as read:
+        source = read(path)
         pages = [_show(screen, name, source, output) for name in _names()]
+        pages.append(_show_program(screen, "fire.xceq", pq.read_table, output))
     screen.rule()
-    screen.print("[bold]A page for each query[/bold], to look at in a browser:")
+    screen.print("[bold]A page for each query and for the program[/bold], to look at in a browser:")
     for page in pages:
         screen.print(f"  {page.resolve().as_uri()}", soft_wrap=True, highlight=False, markup=False)
 
@@ -71,22 +85,26 @@ def _write(day: pa.Table, path: Path) -> None:
         raise not_written(path, error) from error
 
 
+def _text(name: str) -> str:
+    return files("acelera.demo").joinpath(name).read_text(encoding="utf-8")
+
+
 def _names() -> list[str]:
     return sorted(each.name for each in files("acelera.demo").iterdir() if each.name.endswith(".acel"))
 
 
 @contextmanager
-def _source(path: Path, in_process: bool, debug: bool) -> Iterator[Any]:
-    """The ticks as a table, or as a frame of a Spark that ends with it."""
+def _reader(in_process: bool, debug: bool) -> Iterator[Read]:
+    """Files become tables, or frames of a Spark that ends with it."""
     if in_process:
-        yield pq.read_table(path)
+        yield pq.read_table
         return
     from acelera.cli.spark.spark_session import session
 
     with ExitStack() as stack:
         with _doing("starting Spark"):
-            frame = stack.enter_context(session(debug)).read.parquet(str(path.resolve()))
-        yield frame
+            spark = stack.enter_context(session(debug))
+        yield lambda path: spark.read.parquet(str(path.resolve()))
 
 
 @contextmanager
@@ -98,7 +116,7 @@ def _doing(what: str) -> Iterator[None]:
 
 def _show(screen: Console, name: str, source: Any, output: Path) -> Path:
     """Run a query, print its first matches, and write its page."""
-    text = files("acelera.demo").joinpath(name).read_text(encoding="utf-8")
+    text = _text(name)
     asked, page = query(text), output / f"{Path(name).stem}.html"
     screen.rule()
     screen.print(text.strip(), style="cyan", highlight=False, markup=False)
@@ -119,3 +137,34 @@ def _found(asked: Query, source: Any) -> tuple[int, list[dict[str, Any]]]:
     if not isinstance(result, pa.Table):
         result = result.toArrow().sort_by("start_time")
     return result.num_rows, result.slice(0, SHOWN).to_pylist()
+
+
+def _show_program(screen: Console, name: str, read: Read, output: Path) -> Path:
+    """Run a program, print some events of each label that it makes, and write its page."""
+    from acelera.xchangeeq.program import xchangeeq
+
+    path, page, events = output / "readings.parquet", output / f"{Path(name).stem}.html", readings()
+    _write(events, path)
+    screen.rule()
+    screen.print(_text(name).strip(), style="cyan", highlight=False, markup=False)
+    screen.print(Text.assemble((f"{events.num_rows:,} events in a building", "bold"), visible(f" ({path}):")))
+    screen.print(table_of(events.slice(0, 5).to_pylist()), "…")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", AceleraWarning)  # of windows in which events lie that happen at a moment
+        program = xchangeeq(_text(name))
+        with _doing(f"running {name}"):
+            found = _derived(program, read(path))
+        for label, table in found.items():
+            more = f", the first {SHOWN_OF_A_LABEL}:" if table.num_rows > SHOWN_OF_A_LABEL else ":"
+            screen.print(Text.assemble((f"{label}: {table.num_rows:,} events", "bold"), more))
+            screen.print(table_of(table.slice(0, SHOWN_OF_A_LABEL).to_pylist()))
+        with _doing(f"writing {page}"), page_written():
+            return program.report(events, page)
+
+
+def _derived(program: Program, source: Any) -> dict[str, pa.Table]:
+    """What a program derives, in order of end, whatever it was run on."""
+    found: dict[str, Any] = program.run(source)
+    return {
+        label: each if isinstance(each, pa.Table) else each.toArrow().sort_by("end") for label, each in found.items()
+    }

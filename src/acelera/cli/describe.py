@@ -1,111 +1,146 @@
-"""What can be said of a query without data: acelera check | explain | draw."""
+"""What can be said of a query or a program without running it: acelera check | explain | draw."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import click
-import pyarrow as pa
-import pyarrow.parquet
 
+from acelera.cli.arguments import listed, read_schema, read_text
 from acelera.cli.group import main
+from acelera.cli.options import (
+    DATA,
+    EVENT_TYPE,
+    FORMAT,
+    ORDER_BY,
+    QUERY,
+    SCHEMA,
+    TYPE_COLUMN,
+    times_of_events,
+)
 from acelera.cli.outputs import not_written, refuse_folder
-from acelera.cli.printing import say, tell
-from acelera.errors import AceleraError, SchemaError
-from acelera.files import beside, is_special, reason
+from acelera.cli.printing import say, say_pairs, tell
+from acelera.cli.program_or_query import is_program, refuse_options
+from acelera.files import beside, is_special
 from acelera.query import query
 
-QUERY = click.argument("file", metavar="QUERY", type=click.File("r", encoding="utf-8"))
-SCHEMA = click.option(
-    "--schema",
-    "schema_file",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Columns and their types: a JSON file, or a parquet file whose schema is read.",
-)
-ORDER_BY = click.option("--order-by", help="The columns that order the events, separated by commas.")
-TYPE_COLUMN = click.option(
-    "--type-column", default="type", show_default=True, help="The column that tells an event's type."
-)
-EVENT_TYPE = click.option("--event-type", help="The type of all events, if there is no type column.")
+PICTURES = {".dot": "dot", ".gv": "dot", ".mmd": "mermaid", ".mermaid": "mermaid", ".svg": "svg"}
+"""The kinds of pictures by the endings of files."""
 
 
-@main.command(short_help="Check a query, against a schema if one is given.")
+@main.command(short_help="Check a query or a program, against a schema if one is given.")
 @QUERY
+@DATA
 @SCHEMA
 @ORDER_BY
 @TYPE_COLUMN
 @EVENT_TYPE
-def check(file: Any, schema_file: Path | None, order_by: str | None, type_column: str, event_type: str | None) -> None:
+@times_of_events
+@FORMAT
+@click.pass_context
+def check(context: click.Context, /, **given: Any) -> None:
     """Check the query in the file QUERY (- for standard input), against a schema if one is given.
 
+    If QUERY ends with .xceq, it is a program of rules. Its schema is that of one table with a column that tells the
+    label of events, or in JSON an object with the columns of each label; or it is taken from INPUTs, which are those
+    of `acelera run`.
+
     \b
-    Example:
+    Examples:
       acelera check examples/rise.acel --schema examples/stocks.json --order-by ts
+      acelera check examples/fire.xceq examples/sensors.csv
     """
-    name = getattr(file, "name", "query")
-    checked, result = query(read_text(file)), None
-    if schema_file is not None:
-        result = checked.check(
-            read_schema(schema_file),
-            order_by=listed(order_by) or None,
-            type_column=type_column,
-            event_type=event_type,
-        )
-    say(f"{name}: ok\n\n{checked}\n")
+    refuse_options(context)
+    if is_program(given["file"]):
+        from acelera.cli.programs.describe_program import check_program
+
+        check_program(given)
+        return
+    _refuse_data(given)
+    checked, result = query(read_text(given["file"])), None
+    if given["schema_file"] is not None:
+        result = checked.check(read_schema(given["schema_file"]), **_options(given))
+    say(f"{getattr(given['file'], 'name', 'query')}: ok\n\n{checked}\n")
     if not checked.automaton.transitions:
         tell("warning: nothing can match: parts of the query exclude each other")
-    _echo_pairs("variables", checked.variables)
+    say_pairs("variables", checked.variables)
     if result is not None:
-        _echo_pairs("result", {column.name: str(column.type) for column in result})
+        say_pairs("result", {column.name: str(column.type) for column in result})
 
 
-def _echo_pairs(title: str, pairs: Mapping[str, str]) -> None:
-    say(f"{title}:")
-    width = max((len(name) for name in pairs), default=0)
-    for name, value in pairs.items():
-        say(f"  {name:<{width}}  {value}")
-
-
-@main.command(short_help="Say what a query does, and how it runs.")
+@main.command(short_help="Say what a query or a program does, and how it runs.")
 @QUERY
+@DATA
 @SCHEMA
 @ORDER_BY
 @TYPE_COLUMN
 @EVENT_TYPE
-def explain(
-    file: Any, schema_file: Path | None, order_by: str | None, type_column: str, event_type: str | None
-) -> None:
+@times_of_events
+@FORMAT
+@click.pass_context
+def explain(context: click.Context, /, **given: Any) -> None:
     """Say what the query in the file QUERY does: its variables, its automaton, what must be remembered.
 
     With a schema, also how the engine runs it. `acelera run … --explain` says it for given data.
 
+    Of a program, a file .xceq, it says what is made before what, and its rules in normal form; with a schema or INPUTs
+    also how they are run, what is kept, for how long and why.
+
     \b
-    Example:
+    Examples:
       acelera explain examples/rise.acel
+      acelera explain examples/fire.xceq examples/sensors.csv
     """
-    schema = None if schema_file is None else read_schema(schema_file)
-    say(
-        query(read_text(file)).explain(
-            schema, order_by=listed(order_by) or None, type_column=type_column, event_type=event_type
+    refuse_options(context)
+    if is_program(given["file"]):
+        from acelera.cli.programs.describe_program import explain_program
+
+        explain_program(given)
+        return
+    _refuse_data(given)
+    schema = None if given["schema_file"] is None else read_schema(given["schema_file"])
+    say(query(read_text(given["file"])).explain(schema, **_options(given)))
+
+
+def _refuse_data(given: dict[str, Any]) -> None:
+    if given["arguments"]:
+        raise click.UsageError(
+            f"INPUTs are for programs, which are files .xceq; the columns of a query are told by --schema, not by "
+            f"`{given['arguments'][0]}`"
         )
-    )
 
 
-@main.command(short_help="Draw the automaton of a query.")
+def _options(given: dict[str, Any]) -> dict[str, Any]:
+    """How the stream of a query is to be read."""
+    return {
+        "order_by": listed(given["order_by"]) or None,
+        "type_column": given["type_column"],
+        "event_type": given["event_type"],
+    }
+
+
+@main.command(short_help="Draw the automaton of a query, or the rules of a program.")
 @QUERY
-@click.option("--format", "kind", type=click.Choice(["dot", "mermaid", "svg"]), default="dot", show_default=True)
+@click.option(
+    "--format",
+    "kind",
+    type=click.Choice(["dot", "mermaid", "svg"]),
+    help="The kind of picture.  [default: what the ending of FILE tells, or dot]",
+)
 @click.option("-o", "--output", metavar="FILE", default="-", help="Where to write; standard output.")
-def draw(file: Any, kind: str, output: str) -> None:
+def draw(file: Any, kind: str | None, output: str) -> None:
     """Draw the automaton of the query in the file QUERY. DOT, for Graphviz, and Mermaid are texts; SVG is a picture.
 
+    Of a program, a file .xceq, it draws what is made of what.
+
     \b
-    Example:
+    Examples:
       acelera draw examples/rise.acel --format mermaid
+      acelera draw examples/fire.xceq -o fire.svg
     """
-    drawing = query(read_text(file)).automaton.draw()
+    kind = kind or PICTURES.get(Path(output).suffix.lower(), "dot")
+    drawing = _drawing(file)
     text = {"dot": lambda: drawing.dot, "mermaid": lambda: drawing.mermaid, "svg": drawing.svg}[kind]()
     if output == "-":
         say(text)
@@ -121,39 +156,9 @@ def draw(file: Any, kind: str, output: str) -> None:
         raise not_written(output, error) from error
 
 
-# --- arguments ----------------------------------------------------------------------------------------------------
+def _drawing(file: Any) -> Any:
+    if is_program(file):
+        from acelera.xchangeeq.program import xchangeeq
 
-
-def read_text(file: Any) -> str:
-    """The text of a query."""
-    try:
-        return str(file.read())
-    except UnicodeDecodeError as error:
-        raise AceleraError(f"{getattr(file, 'name', 'the file')} is not a text in UTF-8: {error}") from None
-    except OSError as error:
-        raise AceleraError(f"{getattr(file, 'name', 'the file')} cannot be read: {reason(error)}") from None
-
-
-def read_schema(path: Path) -> object:
-    """Columns and types, as `Query.check` takes them."""
-    if path.suffix == ".parquet":
-        try:
-            return pa.parquet.read_schema(path)
-        except pa.ArrowException as error:
-            raise SchemaError(f"{path} is not a parquet file: {error}") from None
-        except OSError as error:
-            raise SchemaError(f"{path} cannot be read: {reason(error)}") from None
-    try:
-        described = json.loads(path.read_text(encoding="utf-8"))
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise SchemaError(f"{path} is neither JSON nor parquet: {error}") from None
-    except OSError as error:
-        raise SchemaError(f"{path} cannot be read: {reason(error)}") from None
-    if not isinstance(described, dict):
-        raise SchemaError(f'{path} must hold an object of columns and types, such as {{"price": "float"}}')
-    return described
-
-
-def listed(names: str | None) -> list[str]:
-    """Names that are separated by commas."""
-    return [name.strip() for name in (names or "").split(",") if name.strip()]
+        return xchangeeq(read_text(file)).draw()
+    return query(read_text(file)).automaton.draw()

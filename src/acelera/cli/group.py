@@ -96,6 +96,12 @@ def _print_no_more() -> None:
 
 
 _OPTION = re.compile(r"(?<![`'\"])\b(order_by|type_column|event_type|partition_by)\b(=?)(?![`'\"])")
+_TOLD = re.compile(r"(?<!var )\b(time|begin|end|time_unit|longest)=(?:…|'([^'\n]*)')")
+_LONGEST = re.compile(r"\blongest=\{'([^'\n]*)': (?:…|'([^'\n]*)')\}")
+_PHRASES = {
+    "ties='keep'": "--ties keep",
+    "give a mapping of labels to schemas": "name the label of each input: LABEL=path",
+}
 
 
 def in_options(message: str) -> str:
@@ -105,8 +111,13 @@ def in_options(message: str) -> str:
     'name it with --type-column …'
     >>> in_options("no column `order_by`; add one to order_by")
     'no column `order_by`; add one to --order-by'
+    >>> in_options("longest={'temp': …}: needs time_unit='s'")
+    '--longest temp=…: needs --time-unit s'
     """
-    message = message.replace("ties='keep'", "--ties keep")
+    for said, meant in _PHRASES.items():
+        message = message.replace(said, meant)
+    message = _LONGEST.sub(lambda found: f"--longest {found[1]}={found[2] or '…'}", message)
+    message = _TOLD.sub(lambda found: f"--{found[1].replace('_', '-')} {found[2] or '…'}", message)
     return _OPTION.sub(lambda found: f"--{found[1].replace('_', '-')}{' ' if found[2] else ''}", message)
 
 
@@ -127,8 +138,9 @@ def _warnings_in_short() -> Iterator[None]:
 def main(context: click.Context) -> None:
     """Find complex events in ordered tables and streams.
 
-    A query says what happened in what order; each match is a row of the result. `acelera COMMAND --help` tells more
-    about a command and shows an example.
+    A query says what happened in what order; each match is a row of the result. A program, a file .xceq, is a set of
+    rules that make events of events; all commands take either. `acelera COMMAND --help` tells more about a command and
+    shows an example.
 
     \b
     Start here:
@@ -136,11 +148,12 @@ def main(context: click.Context) -> None:
       acelera check rise.acel                           is the query well formed?
       acelera run rise.acel ticks.csv --order-by ts     find its matches
       acelera report rise.acel ticks.csv --order-by ts  show them on a page
+      acelera run fire.xceq sensors.csv                 derive what the rules of a program make
 
     \b
     Exit codes:
       0    all is well, even if nothing matched
-      1    a query, a schema or data are wrong
+      1    a query, a program, a schema or data are wrong
       2    the command line is wrong
       3    the machine lacks something: Java, pyspark, room on the disk
       130  interrupted

@@ -22,7 +22,7 @@ _SUFFIXES = {
     ".ndjson": "json",
     ".json.gz": "json",
 }
-_NAMED = re.compile(r"([^\W\d]\w*)=(.+)", re.DOTALL)
+_NAMED = re.compile(r"([^\W\d][\w-]*(?::[\w-]+)?)=(.+)", re.DOTALL)
 _REMOTE = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+://")
 
 
@@ -38,6 +38,11 @@ class Input:
     def remote(self) -> bool:
         """Whether only Spark can look at it."""
         return is_remote(self.path)
+
+    @property
+    def nested(self) -> bool:
+        """Whether it is a folder of folders that are named key=value."""
+        return any(Path(self.path) not in (file, file.parent) for file in self.files)
 
 
 @dataclass(frozen=True)
@@ -66,12 +71,23 @@ def format_of(name: str) -> str | None:
 
 def find_inputs(arguments: Sequence[str], given: str | None, may_be_empty: bool = False) -> Inputs:
     """The inputs of the command line; `given` is their format if it was said."""
+    parts = _parts(arguments, may_be_empty)
+    return Inputs(given or _common_format(parts), parts)
+
+
+def find_inputs_by_type(arguments: Sequence[str], given: str | None) -> dict[str | None, Inputs]:
+    """The inputs of each event type, which may be of a format of their own; under None if types were not named."""
+    by_type = Inputs("", _parts(arguments)).by_type
+    return {name: Inputs(given or _common_format(parts), parts) for name, parts in by_type.items()}
+
+
+def _parts(arguments: Sequence[str], may_be_empty: bool = False) -> tuple[Input, ...]:
     parts = tuple(_input(argument, may_be_empty) for argument in arguments)
     if len({each.event_type is None for each in parts}) > 1:
         bare = next(each.path for each in parts if each.event_type is None)
         raise click.UsageError(f"some inputs are NAME=path, `{bare}` is not; name the event type of all, or of none")
     _refuse_repeated(parts)
-    return Inputs(given or _common_format(parts), parts)
+    return parts
 
 
 def _input(argument: str, may_be_empty: bool) -> Input:

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from acelera.cli.describe import listed, read_text
+from acelera.cli.arguments import listed, read_text
 from acelera.cli.inputs import Inputs, find_inputs
 from acelera.cli.outputs import Output
 from acelera.cli.progress import count

@@ -1,12 +1,29 @@
-"""Options of all commands that read files."""
+"""Arguments and options that several commands have."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
 
 import click
 
 from acelera.cli.inputs import FORMATS
+from acelera.programs.times import UNITS
 from acelera.query import TIES
 
+QUERY = click.argument("file", metavar="QUERY", type=click.File("r", encoding="utf-8"))
+SCHEMA = click.option(
+    "--schema",
+    "schema_file",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Columns and their types: a JSON file, or a parquet file whose schema is read.",
+)
+ORDER_BY = click.option("--order-by", help="The columns that order the events, separated by commas.")
+TYPE_COLUMN = click.option(
+    "--type-column", default="type", show_default=True, help="The column that tells an event's type."
+)
+EVENT_TYPE = click.option("--event-type", help="The type of all events, if there is no type column.")
+DATA = click.argument("arguments", metavar="[INPUT]...", nargs=-1)
 INPUTS = click.argument("arguments", metavar="INPUT...", nargs=-1, required=True)
 PARTITION_BY = click.option(
     "--partition-by", help="Keys that split the stream, separated by commas, if the query has none."
@@ -23,3 +40,32 @@ WHAT_TIES = click.option(
 )
 QUIET = click.option("--quiet", is_flag=True, help="No progress and no summary.")
 DEBUG = click.option("--debug", is_flag=True, help="Show where an error came from, and what Spark logs.")
+METHOD = click.option(
+    "--method",
+    type=click.Choice(("engine", "semantics")),
+    default="engine",
+    show_default=True,
+    help="Of a program: how to derive events. semantics follows the definitions, slowly.",
+)
+
+_TIMES = (
+    click.option("--time", help="Of a program: the column that tells when events happen, if at a moment."),
+    click.option("--begin", help="Of a program: the column that tells when events begin.  [default: begin]"),
+    click.option("--end", help="Of a program: the column that tells when events end.  [default: end]"),
+    click.option(
+        "--time-unit", type=click.Choice(tuple(UNITS)), help="Of a program: what 1 is, if times are integers."
+    ),
+    click.option(
+        "--longest",
+        metavar="LABEL=TIME",
+        multiple=True,
+        help="Of a program: how long events of a label last at most, as temp=5s; so less is kept. May be repeated.",
+    ),
+)
+
+
+def times_of_events(command: Callable[..., None]) -> Callable[..., None]:
+    """The options that say when the events of a program happen."""
+    for option in reversed(_TIMES):
+        command = option(command)
+    return command

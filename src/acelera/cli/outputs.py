@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,8 +41,8 @@ class Output:
         return not Path(self.path.rstrip("/")).suffix
 
 
-def find_output(path: str, inputs: Sequence[Input], overwrite: bool) -> Output:
-    """The output of the command line; refuses what would do harm."""
+def find_output(path: str, inputs: Sequence[Input], overwrite: bool, own: Collection[str] = ()) -> Output:
+    """The output of the command line; refuses what would do harm. `own` are names that files of results may have."""
     suffix = Path(path.rstrip("/")).suffix.lower().removeprefix(".")
     if suffix and suffix not in FORMATS:
         raise click.UsageError(
@@ -58,7 +58,7 @@ def find_output(path: str, inputs: Sequence[Input], overwrite: bool) -> Output:
         raise click.UsageError(f"`{path}` is neither a file nor a folder; name another")
     if place.exists() and not overwrite:
         raise click.UsageError(f"`{path}` is there already; name another, or replace it with --overwrite")
-    if place.is_dir() and not _holds_results(place):
+    if place.is_dir() and not _holds_results(place, own):
         raise click.UsageError(f"`{path}` holds more than results, so it is not replaced; remove it, or name another")
     return output
 
@@ -87,22 +87,25 @@ def refuse_overlap(place: Path, inputs: Sequence[Input]) -> None:
             raise click.UsageError(f"the input `{each.path}` is inside the output `{place}`; write it elsewhere")
 
 
-def _holds_results(folder: Path) -> bool:
+def _holds_results(folder: Path, own: Collection[str]) -> bool:
     """Whether a folder holds nothing but what Spark or acelera writes into a folder of results."""
-    return all(each.name.startswith(("part-", "_", ".part-", "._")) for each in folder.iterdir())
+    return all(each.name in own or each.name.startswith(("part-", "_", ".part-", "._")) for each in folder.iterdir())
 
 
-def refuse_unfit(output: Output, result: pa.Schema) -> None:
-    """CSV holds plain values only; said before data is read."""
+ONE_VALUE = (
+    "SELECT what is one value a match: an attribute of a variable that holds exactly one event, or an aggregate "
+    "such as max(x.price)"
+)
+
+
+def refuse_unfit(output: Output, result: pa.Schema, remedy: str = ONE_VALUE) -> None:
+    """CSV holds plain values only; said before anything is looked for."""
     if output.format != "csv":
         return
     unfit = [each.name for each in result if not _is_plain(each.type)]
     if unfit:
         named = ", ".join(f"`{name}` ({result.field(name).type})" for name in unfit)
-        raise click.UsageError(
-            f"CSV cannot hold {named}; write a .parquet or .json file, or SELECT what is one value a match: "
-            "an attribute of a variable that holds exactly one event, or an aggregate such as max(x.price)"
-        )
+        raise click.UsageError(f"CSV cannot hold {named}; write a .parquet or .json file, or {remedy}")
 
 
 def _is_plain(kind: pa.DataType) -> bool:
@@ -153,13 +156,20 @@ def writer(output: Output, schema: pa.Schema) -> Iterator[Write]:
         if output.is_folder:
             partial.mkdir()
             file = partial / "part-0.parquet"
-        if output.format == "json":
-            with file.open("w", encoding="utf-8") as text:
-                yield lambda batch: text.writelines(json_lines(batch))
-        else:
-            kinds = {"parquet": pa.parquet.ParquetWriter, "csv": pa.csv.CSVWriter}
-            with kinds[output.format](file, schema) as sink:
-                yield lambda batch: _write(sink, batch)
+        with file_writer(file, output.format, schema) as write:
+            yield write
+
+
+@contextmanager
+def file_writer(file: Path, kind: str, schema: pa.Schema) -> Iterator[Write]:
+    """Writes batches to a file of a format, from its beginning."""
+    if kind == "json":
+        with file.open("w", encoding="utf-8") as text:
+            yield lambda batch: text.writelines(json_lines(batch))
+    else:
+        kinds = {"parquet": pa.parquet.ParquetWriter, "csv": pa.csv.CSVWriter}
+        with kinds[kind](file, schema) as sink:
+            yield lambda batch: _write(sink, batch)
 
 
 def _write(sink: object, batch: pa.RecordBatch) -> None:

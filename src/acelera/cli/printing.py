@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import click
 
 _UNSEEN = ord("�")
@@ -27,6 +29,14 @@ def visible(text: str) -> str:
 def say(text: str) -> None:
     """Print to standard output."""
     click.echo(visible(text))
+
+
+def say_pairs(title: str, pairs: Mapping[str, str]) -> None:
+    """Print names and what there is to say of each, under a title."""
+    say(f"{title}:")
+    width = max((len(name) for name in pairs), default=0)
+    for name, value in pairs.items():
+        say(f"  {name:<{width}}  {value}")
 
 
 def tell(text: str) -> None:

@@ -1,33 +1,50 @@
-"""`acelera report`: a page about a query and its matches in files, found on Spark or in this process."""
+"""`acelera report`: a page about a query and its matches in files, or about a program and what it derives from them."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from acelera.cli.describe import EVENT_TYPE, ORDER_BY, QUERY, TYPE_COLUMN
 from acelera.cli.group import main
-from acelera.cli.inputs import is_remote
+from acelera.cli.inputs import Input, is_remote
 from acelera.cli.job import Job, Outcome, job_of
-from acelera.cli.options import DEBUG, FORMAT, INPUTS, PARTITION_BY, QUIET, WHAT_TIES
+from acelera.cli.options import (
+    DEBUG,
+    EVENT_TYPE,
+    FORMAT,
+    INPUTS,
+    ORDER_BY,
+    PARTITION_BY,
+    QUERY,
+    QUIET,
+    TYPE_COLUMN,
+    WHAT_TIES,
+    times_of_events,
+)
 from acelera.cli.outputs import page_written, refuse_overlap
 from acelera.cli.printing import tell
+from acelera.cli.program_or_query import is_program, refuse_options
 from acelera.cli.progress import Progress, progress
 from acelera.errors import UsageError
 
 if TYPE_CHECKING:
     from acelera.report import Findings
 
+EVENTS = 10_000
+"""How many events the page of a query shows, if nothing is said."""
 
-@main.command(short_help="Write a page about a query and its matches in files.")
+
+@main.command(short_help="Write a page about a query or a program, and what it finds in files.")
 @QUERY
 @INPUTS
 @ORDER_BY
 @PARTITION_BY
 @TYPE_COLUMN
 @EVENT_TYPE
+@times_of_events
 @FORMAT
 @click.option(
     "-o",
@@ -38,7 +55,9 @@ if TYPE_CHECKING:
     help="The page, name.html; its folders are made, and a page that is there is replaced.",
 )
 @click.option("--matches", type=click.IntRange(0), default=1000, show_default=True, help="How many matches to show.")
-@click.option("--events", type=click.IntRange(0), default=10_000, show_default=True, help="How many events to show.")
+@click.option(
+    "--events", type=click.IntRange(0), help="How many events to show.  [default: 10000, and 5000 of a program]"
+)
 @click.option("--in-process", is_flag=True, help="Without Spark: read all rows into memory, in this process.")
 @WHAT_TIES
 @QUIET
@@ -53,14 +72,22 @@ def report(context: click.Context, /, **given: Any) -> None:
     INPUTs and options are those of `acelera run`, and so are the exit codes. It runs on Spark, which gives back only
     what the page shows; with --in-process, all rows are read into memory here.
 
+    Of a program, a file .xceq, the page shows the rules, the events that came in and those that were derived, on a
+    timeline, and what each was made from. It runs in this process.
+
     \b
     Examples:
       acelera report examples/swing.acel examples/ticks.csv --order-by ts
       acelera report examples/swing.acel examples/ticks.csv --order-by ts --in-process -o pages/swings.html
+      acelera report examples/fire.xceq examples/sensors.csv -o pages/fire.html
     """
     context.obj["debug"] = given["debug"]
+    refuse_options(context)
+    if is_program(given["file"]):
+        _report_program(given)
+        return
     job = job_of(given)
-    page = _page(given["output"], job)
+    page = _page(given["output"], job.inputs.parts)
     with progress(given["quiet"]) as shown:
         found = _found(job, given, shown)
         shown.begin("writing the page")
@@ -73,7 +100,23 @@ def report(context: click.Context, /, **given: Any) -> None:
         tell(f"{outcome.summary(shown.elapsed)}; see {page}")
 
 
-def _page(name: str, job: Job) -> Path:
+def _report_program(given: dict[str, Any]) -> None:
+    from acelera.cli.programs.program_job import program_job
+    from acelera.cli.programs.report_program import find_of_program, summary
+    from acelera.programs.report.page import write
+
+    job = program_job(given)
+    page = _page(given["output"], job.parts)
+    with progress(given["quiet"]) as shown:
+        found = find_of_program(job, shown, given["events"])
+        shown.begin("writing the page")
+        with page_written():
+            write(found, page)
+    if not given["quiet"]:
+        tell(f"{summary(found, shown.elapsed)}; see {page}")
+
+
+def _page(name: str, inputs: Sequence[Input]) -> Path:
     """Where the page goes; refuses what would do harm, before anything is read."""
     from acelera.report import refuse_place
 
@@ -86,14 +129,14 @@ def _page(name: str, job: Job) -> Path:
         raise click.UsageError(str(error)) from None
     if path.suffix.lower() not in (".html", ".htm"):
         raise click.UsageError(f"`{name}` must end with .html")
-    refuse_overlap(path, job.inputs.parts)
+    refuse_overlap(path, inputs)
     return path
 
 
 def _found(job: Job, given: dict[str, Any], shown: Progress) -> Findings:
     from acelera.report import Limits
 
-    limits = Limits(given["matches"], given["events"])
+    limits = Limits(given["matches"], EVENTS if given["events"] is None else given["events"])
     if given["in_process"]:
         from acelera.cli.local import find_here
 

@@ -1,4 +1,4 @@
-"""`acelera run`: find the matches of a query in files, on Spark or in this process."""
+"""`acelera run`: the matches of a query in files, on Spark or in this process, or what a program derives from them."""
 
 from __future__ import annotations
 
@@ -9,31 +9,50 @@ from typing import Any
 
 import click
 
-from acelera.cli.describe import EVENT_TYPE, ORDER_BY, QUERY, TYPE_COLUMN
 from acelera.cli.group import main
 from acelera.cli.job import Job, job_of
-from acelera.cli.options import DEBUG, FORMAT, INPUTS, PARTITION_BY, QUIET, WHAT_TIES
+from acelera.cli.options import (
+    DEBUG,
+    EVENT_TYPE,
+    FORMAT,
+    INPUTS,
+    METHOD,
+    ORDER_BY,
+    PARTITION_BY,
+    QUERY,
+    QUIET,
+    TYPE_COLUMN,
+    WHAT_TIES,
+    times_of_events,
+)
 from acelera.cli.outputs import find_output
 from acelera.cli.printing import say, tell
+from acelera.cli.program_or_query import is_program, refuse_options
 from acelera.cli.progress import Progress, progress
 from acelera.cli.terminal_tables import console, table_of
 
 _DELAY = r"\d+ (millisecond|second|minute|hour|day|week)s?"
 
 
-@main.command(short_help="Find the matches of a query in files, on Spark or in process.")
+@main.command(short_help="Find the matches of a query in files, or run a program over them.")
 @QUERY
 @INPUTS
 @ORDER_BY
 @PARTITION_BY
 @TYPE_COLUMN
 @EVENT_TYPE
+@times_of_events
 @FORMAT
-@click.option("-o", "--output", metavar="OUT", help="Where matches go: name.parquet, .csv, .json, or a folder.")
+@click.option("-o", "--output", metavar="OUT", help="Where results go: name.parquet, .csv, .json, or a folder.")
 @click.option("--overwrite", is_flag=True, help="Replace OUT if it is there.")
-@click.option("--limit", type=click.IntRange(1), help="How many matches to find at most.  [default: 20 without -o]")
+@click.option(
+    "--limit",
+    type=click.IntRange(1),
+    help="How many matches, or events of each label, at most.  [default: 20 without -o]",
+)
 @click.option("--in-process", is_flag=True, help="Without Spark: read the files in this process.")
 @WHAT_TIES
+@METHOD
 @click.option("--explain", "explaining", is_flag=True, help="Say how the query would run, and do not run it.")
 @click.option("--stream", is_flag=True, help="Watch one folder and go on as files come; needs --checkpoint and -o.")
 @click.option("--checkpoint", metavar="DIR", help="With --stream: where it remembers how far it is.")
@@ -60,22 +79,35 @@ def run(context: click.Context, /, **given: Any) -> None:
     With --stream, one folder is watched by Spark's Structured Streaming, and each micro-batch adds files to the folder
     OUT. Ctrl-C ends it, and it goes on from its checkpoint when started again.
 
+    If QUERY ends with .xceq, it is a program, whose rules make events of events. It runs in this process. INPUTs are
+    tables with a column that tells the label of events, or LABEL=path. OUT is a folder with a file for each label that
+    is made: of parquet, or of CSV or JSON if OUT ends with .csv or .json. Without OUT, the first events of each label
+    are shown.
+
     \b
     Examples:
       acelera run examples/rise.acel examples/ticks.csv --order-by ts
       acelera run examples/rise.acel examples/ticks.csv --order-by ts --in-process -o rises.parquet
       acelera run q.acel SELL=sells.csv BUY=buys.csv --order-by ts -o matches.json
       acelera run q.acel incoming --stream --order-by ts --checkpoint state -o matches
+      acelera run examples/fire.xceq examples/sensors.csv -o derived
+      acelera run rules.xceq temp=temp.parquet smoke=smoke.csv --time ts
 
     \b
     Exit codes:
       0    all is well, even if nothing matched; also a stream that is ended by Ctrl-C
-      1    the query, a schema or data are wrong
+      1    the query, the program, a schema or data are wrong
       2    the command line is wrong
       3    Java or pyspark is not there, or the disk is full
       130  interrupted
     """
     context.obj["debug"] = given["debug"]
+    refuse_options(context)
+    if is_program(given["file"]):
+        from acelera.cli.programs.run_program import run_program
+
+        run_program(given)
+        return
     _check_options(given)
     job = replace(job_of(given), limit=given["limit"])
     if given["output"] is not None:

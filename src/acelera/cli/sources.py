@@ -49,7 +49,7 @@ def sources_of(inputs: Inputs, order_by: Sequence[str], seen: Seen) -> list[Sour
     for event_type, parts in inputs.by_type.items():
         files = [file for part in parts for file in part.files]
         for part in parts:
-            if any(file.parent != Path(part.path) and file != Path(part.path) for file in part.files):
+            if part.nested:
                 raise click.UsageError(
                     f"`{part.path}` holds folders that are named key=value; they are read on Spark, so leave out "
                     "--in-process"

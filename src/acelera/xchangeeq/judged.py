@@ -25,9 +25,13 @@ def judged(
 
 def base_events(given: Given) -> list[Event]:
     """The events that matter, and two that no rule can ask for where all events begin and end: the clock sees those."""
-    events = [event for label, table in given.tables.items() for event in events_of(table, label, begin=BEGIN, end=END)]
     clock = {each for each in (given.first, given.last) if each is not None}
-    return [*events, *(Event(Term(""), each, each) for each in clock)]
+    return [*events_that_came(given), *(Event(Term(""), each, each) for each in clock)]
+
+
+def events_that_came(given: Given) -> list[Event]:
+    """The events that matter."""
+    return [event for label, table in given.tables.items() for event in events_of(table, label, begin=BEGIN, end=END)]
 
 
 def table_of(events: Iterable[Event], shape: Shape) -> pa.Table:

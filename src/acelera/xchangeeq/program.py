@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf
+from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -17,9 +19,10 @@ from acelera.engine.storage.validation import fitting
 from acelera.errors import AceleraWarning, Problem, UsageError, did_you_mean, render
 from acelera.programs.announcement import Announced, Asked, announce, columns_of, labels_in
 from acelera.programs.descriptions import announced_by
-from acelera.programs.inputs import read
+from acelera.programs.inputs import Given, read
 from acelera.programs.options import How, how
 from acelera.programs.outputs import TIMES, output_schema, shown
+from acelera.programs.report.run import MOST_EVENTS
 from acelera.programs.running import run_in_pieces, run_whole
 from acelera.programs.session import ProgramSession
 from acelera.programs.stepping import Stepping
@@ -41,6 +44,7 @@ if TYPE_CHECKING:
 
     from acelera.programs.drawing import RuleDrawing
     from acelera.programs.options import Options
+    from acelera.programs.report.run import Run
 
 METHODS = ("engine", "semantics")
 AGGREGATES = ("nodes", "set")
@@ -160,7 +164,7 @@ class Program:
         end: timestamp[us]
         v: int64
         """
-        compiled = self._compiled(announce(columns_of(schemas), how(options), self._asked))
+        compiled = self._compiled(self._announced(schemas, how(options)))
         kind = compiled.stream.kind
         return {label: output_schema(each, kind) for label, each in compiled.checked.schemas.items()}
 
@@ -207,15 +211,43 @@ class Program:
         if method == "engine" and _in_pieces(tables) and not self._asked.every:
             schema, batches = in_batches(tables)
             return self._run_in_pieces(schema, batches, told)
-        tables = _as_tables(tables)
-        compiled = self._compiled(self._announced(tables, told))
-        given = read(compiled.stream, tables)
-        if method == "engine":
-            made = run_whole(self._session(compiled, compiled.open()), given)
-        else:
-            checked, tick, _ = compiled.options
-            made = [judged(self.ast, given, checked.outputs, self.aggregates, tick)]
-        return shown(made, compiled.checked.schemas, compiled.stream.kind)
+        compiled, given = self._given(tables, told)
+        return self._derived(compiled, given, method)
+
+    def report(
+        self, tables: object, path: str | PathLike[str], *, events: int = MOST_EVENTS, **options: Unpack[Options]
+    ) -> Path:
+        """Write one HTML page that shows the program, its events on a timeline and what each was made from.
+
+        Returns its path. Tables and options are those of `run`. The page needs no other file and no network; folders of
+        its path are made if they are not there. It shows the first `events`, those that came in and those that were
+        derived, by where they end; counts are over all of them.
+
+        >>> import acelera as ac, tempfile, pathlib
+        >>> p = ac.xchangeeq("DETECT b { v { var V } } ON a {{ v {{ var V }} }} END")
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = p.report({"a": [{"t": 1, "v": 5}]}, pathlib.Path(folder, "report.html"), time="t")
+        ...     path.name, "</html>" in path.read_text(encoding="utf-8")
+        ('report.html', True)
+        """
+        from acelera.programs.report.page import write
+        from acelera.report import refuse_place
+
+        refuse_place(Path(path))
+        return write(self.findings(tables, options, events), Path(path))
+
+    def findings(self, tables: object, options: Options, events: int = MOST_EVENTS) -> Run:
+        """What `report` shows, before it is a page; the options are those of `run`."""
+        from acelera.xchangeeq.shown_run import run_of_tables
+
+        if not isinstance(events, int) or isinstance(events, bool) or events < 0:
+            raise UsageError(f"{events=} is not a number of events to show")
+        told = how(options)
+        if is_spark(tables):
+            raise UsageError("the report of a program takes no Spark DataFrames; collect the rows: frame.toArrow()")
+        compiled, given = self._given(tables, told)
+        made = self._derived(compiled, given, "engine")
+        return run_of_tables(self.ast, self.text, given, made, compiled.stream.kind, self.aggregates, events)
 
     def open(self, schemas: object, **options: Unpack[Options]) -> ProgramSession:
         """Start the program on a stream that comes in batches; schemas and options are those of `check` and `run`.
@@ -264,7 +296,7 @@ class Program:
         """
         if schemas is None:
             return explained(self.ast, self._strata, (), self.text, ())
-        compiled = self._compiled(announce(columns_of(schemas), how(options), self._asked))
+        compiled = self._compiled(self._announced(schemas, how(options)))
         return explained(self.ast, self._strata, compiled.checked.warnings, self.text, compiled.plan())
 
     def draw(self) -> RuleDrawing:
@@ -277,9 +309,24 @@ class Program:
     # --- how ------------------------------------------------------------------------------------------------------
 
     def _announced(self, tables: object, told: How) -> Announced:
-        """What is known of tables that are there; of one for all labels, also which labels its rows have."""
+        """What is known of tables or of their schemas; of one table for all labels, also which labels its rows have."""
         come = labels_in(tables, told, self._asked) if isinstance(tables, pa.Table) else None
         return announce(columns_of(tables), told, self._asked, come)
+
+    def _given(self, tables: object, told: How) -> tuple[_Compiled, Given]:
+        """The program over tables that are there, and their events."""
+        tables = _as_tables(tables)
+        compiled = self._compiled(self._announced(tables, told))
+        return compiled, read(compiled.stream, tables)
+
+    def _derived(self, compiled: _Compiled, given: Given, method: str) -> dict[str, pa.Table]:
+        """What follows from events that are all there."""
+        if method == "engine":
+            made = run_whole(self._session(compiled, compiled.open()), given)
+        else:
+            checked, tick, _ = compiled.options
+            made = [judged(self.ast, given, checked.outputs, self.aggregates, tick)]
+        return shown(made, compiled.checked.schemas, compiled.stream.kind)
 
     def _compiled(self, stream: Announced) -> _Compiled:
         """The program over a stream: what is checked, and what is run."""

@@ -7,14 +7,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
+import pyarrow as pa
+
 from acelera.errors import Span
+from acelera.programs.inputs import Given
+from acelera.programs.outputs import TIMES
 from acelera.programs.report.run import MOST_EVENTS, Count, Looked, Made, Part, RuleText, Run, Shown, Timer
+from acelera.programs.times import TimeKind
 from acelera.xchangeeq import ast
 from acelera.xchangeeq.candidates import in_order
+from acelera.xchangeeq.judged import events_that_came
 from acelera.xchangeeq.lineage import Way, lineage
 from acelera.xchangeeq.printer import print_node
 from acelera.xchangeeq.rule_graph import label_graph
-from acelera.xchangeeq.terms import Event, Term, name_of
+from acelera.xchangeeq.terms import Event, Term, Time, events_of, name_of
 
 WORDS = frozenset(
     """DETECT ON END detect on end and or event while not collect where var all group by order asc desc without optional
@@ -34,17 +40,20 @@ def shown_run(
     timestamps: bool = True,
     zoned: bool = False,
     most: int = MOST_EVENTS,
+    ends: tuple[Time, Time] | None = None,
 ) -> Run:
     """What a page shows of base events and of all that a program derives from them: the first by where they end.
 
-    `text` is what the program was read from; `aggregates` and `tick` are those of `derive`. All that an event was made
-    from ends when it does or before, so nothing of it is left out.
+    `text` is what the program was read from; `aggregates` and `tick` are those of `derive`. `ends` are the smallest
+    and the greatest end of all that came in, where there was more than these events. All that an event was made from
+    ends when it does or before, so nothing of it is left out.
     """
     base = frozenset(events)
     made = frozenset(derived) - base
     last = sorted(each.end for each in (*base, *made))[: most + 1][-1:]
     shown_base, shown_made = ([each for each in group if not last or each.end <= last[0]] for group in (base, made))
-    ends = (min(each.end for each in base), max(each.end for each in base)) if base else None
+    if ends is None and base:
+        ends = min(each.end for each in base), max(each.end for each in base)
     ways = lineage(program, shown_base, shown_made, aggregates, tick, ends)
     unknown = [each for each in shown_made if each not in ways]
     order = sorted([*in_order(shown_base), *ways, *in_order(unknown)], key=lambda each: each.end)[:most]
@@ -58,6 +67,32 @@ def shown_run(
         _counts(base, made),
         timestamps,
         zoned,
+    )
+
+
+def run_of_tables(
+    program: ast.Program,
+    text: str,
+    given: Given,
+    made: Mapping[str, pa.Table],
+    kind: TimeKind,
+    aggregates: str,
+    most: int,
+) -> Run:
+    """The same of events that came in, and of the tables that a program makes of them."""
+    begin, end = TIMES
+    ends = None if given.first is None or given.last is None else (given.first, given.last)
+    return shown_run(
+        program,
+        text,
+        events_that_came(given),
+        [each for label, table in made.items() for each in events_of(table, label, begin=begin, end=end)],
+        aggregates=aggregates,
+        tick=kind.tick,
+        timestamps=not kind.is_integer,
+        zoned=not kind.is_integer and kind.arrow.tz is not None,
+        most=most,
+        ends=ends,
     )
 
 
