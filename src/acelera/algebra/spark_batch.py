@@ -41,8 +41,8 @@ def run_batch(
     """For each label that rules derive a frame of the events that are new: `#begin`, `#end`, and its children.
 
     `frames` has the events that came in, by label; their times are integers in columns `#begin` and `#end`. `rows` has
-    the types of all labels, those that are derived as well. There is a frame for each label of `made`, even if no rule
-    can derive it. `relation` says what is computed for a rule.
+    the types of all labels that rules ask for or derive; of others, clocks see that they happen. There is a
+    frame for each label of `made`, even if no rule can derive it. `relation` says what is computed for a rule.
     """
     order = labels_in_order(rules)
     batch = _Batch(frames, rules, rows)

@@ -37,14 +37,18 @@ def run_frames(
 
 
 def _by_label(events: Any, announced: Announced) -> dict[str, Any]:
-    """A frame for each label that comes in."""
+    """A frame for each label, and one for all that no rule asks for: clocks tick as long as anything happens."""
     from pyspark.sql import functions
 
     if not is_frame(events):
-        return {label: frame for label, frame in events.items() if label in announced.labels}
+        return dict(events)
     name = announced.how.type_column
     told = functions.col(quoted(name))
-    return {label: events.filter(told == functions.lit(label)).drop(name) for label in announced.labels}
+    found = {label: events.filter(told == functions.lit(label)).drop(name) for label in announced.labels}
+    return {**found, _OTHERS: events.filter(~told.isin(*announced.labels)).drop(name)}
+
+
+_OTHERS = ""
 
 
 # --- times --------------------------------------------------------------------------------------------------------
