@@ -37,11 +37,6 @@ SECOND = 1_000_000
 ToFrame = Callable[[pa.Table], Any]
 
 READING = pa.schema({"k": pa.string(), "v": pa.int64(), "x": pa.float64(), "T": pa.string()})
-LABELS = {
-    "a": READING,
-    "b": READING,
-    "c": pa.schema({"item": pa.list_(pa.struct({"n": pa.int64(), "N": pa.string()}))}),
-}
 
 
 def translated(text: str, schemas: Mapping[str, pa.Schema], points: bool = True) -> Compiled:
@@ -236,18 +231,20 @@ def test_without_rewriting_it_is_the_same(name: str, to_frame: ToFrame) -> None:
     assert run(tables, program, to_frame) == run(tables, program, to_frame, relation_of)
 
 
-def test_terms_in_lists(to_frame: ToFrame) -> None:
-    text = "DETECT d { sum { sum(all var V) }, all n { var W } } ON c {{ item {{ n {{ var V }} }}, item {{ n {{ var W }}, without N {{ }} }} }} END"
-    items = [
-        [{"n": 1, "N": "x"}, {"n": 1, "N": None}, None],
-        [{"n": 2, "N": None}] * 2,
-        [{"n": 3, "N": "{}"}],
-        None,
-        [],
-    ]
-    table = pa.table({"item": items, "#begin": range(5), "#end": range(5)}, timed(LABELS["c"]))
+@pytest.mark.parametrize(
+    "text",
+    [
+        "DETECT d { sum { sum(all var V) }, all n { var W } } ON c {{ item {{ n {{ var V }} }}, item {{ n {{ var W }}, without N {{ }} }} }} END",
+        "DETECT d { n { var V }, t { var T } } ON c {{ item {{ n {{ var V }}, tag {{ var T }} }} }} END",
+    ],
+)
+def test_terms_in_lists(text: str, to_frame: ToFrame) -> None:
+    one, two = {"n": 1, "N": "x", "tag": ["p", None, "q"]}, {"n": 1, "N": None, "tag": []}
+    items = [[one, two, None], [{"n": 2, "N": None, "tag": None}] * 2, [{"n": 3, "N": "{}", "tag": ["r"]}], None, []]
+    schema = pa.schema({"item": pa.list_(pa.struct({"n": pa.int64(), "N": pa.string(), "tag": pa.list_(pa.string())}))})
+    table = pa.table({"item": items, "#begin": range(5), "#end": range(5)}, timed(schema))
     expected = rounded(derive(parse_program(text), events_in({"c": table}), tick=SECOND))
-    assert len(expected) == 2 and run({"c": table}, translated(text, {"c": LABELS["c"]}), to_frame) == expected
+    assert len(expected) > 1 and run({"c": table}, translated(text, {"c": schema}), to_frame) == expected
 
 
 @pytest.mark.property
@@ -316,3 +313,13 @@ def test_all_pairs_are_warned_of(to_frame: ToFrame) -> None:
     program = translated(text, {"a": pa.schema({"v": pa.int64()})})
     with pytest.warns(ac.AceleraWarning, match="d: i and j share no variable"):
         run_batch({"a": to_frame(pa.table({"#begin": [1], "#end": [1], "v": [2]}))}, program.rules, program.rows)
+
+
+@pytest.mark.parametrize("apart", [True, False], ids=["a frame for each label", "one frame"])
+def test_clocks_tick_while_anything_happens(apart: bool, to_frame: ToFrame) -> None:
+    text = "DETECT r { n { count(all var V) } } ON and { event w: timer:periodic [ 10 sec ], while w: collect a {{ v {{ var V }} }} } END"
+    table = pa.table({"type": ["a", "a", "x"], "t": [1, 12, 29], "v": [1, 2, 3]})
+    frame = to_frame(table)
+    events = {label: frame.filter(frame.type == label).drop("type") for label in ("a", "x")} if apart else frame
+    found = run_edges(events, translated(text, {"a": pa.schema({"v": pa.int64()})}), time="t", time_unit="s")
+    assert sorted((row["begin"], row["end"], row["n"]) for row in found["r"].collect()) == [(0, 9, 1), (10, 19, 1)]

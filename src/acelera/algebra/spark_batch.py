@@ -37,17 +37,15 @@ def run_batch(
     rows: Mapping[str, pa.StructType],
     made: Iterable[str] = (),
     relation: Callable[[Rule], Derive] = whole,
-    beside: Sequence[Any] = (),
 ) -> dict[str, Any]:
     """For each label that rules derive a frame of the events that are new: `#begin`, `#end`, and its children.
 
     `frames` has the events that came in, by label; their times are integers in columns `#begin` and `#end`. `rows` has
-    the types of all labels, those that are derived as well. There is a frame for each label of `made`, even if no rule
-    can derive it. `relation` says what is computed for a rule. Frames `beside` these have events that only count for
-    when clocks begin and end.
+    the types of all labels that rules ask for or derive; of others, clocks see that they happen. There is a
+    frame for each label of `made`, even if no rule can derive it. `relation` says what is computed for a rule.
     """
     order = labels_in_order(rules)
-    batch = _Batch(frames, rules, rows, beside)
+    batch = _Batch(frames, rules, rows)
     found = {label: _shown(batch.empty(label), rows[label]) for label in made if label not in order}
     for label in order:
         relations = [relation(rule) for rule in rules if rule.head.label == label]
@@ -75,9 +73,7 @@ def labels_in_order(rules: Sequence[Rule]) -> list[str]:
 class _Batch:
     """The tables of labels, as far as they are known: events that came in, and those that were derived."""
 
-    def __init__(
-        self, frames: Mapping[str, Any], rules: Sequence[Rule], rows: Mapping[str, pa.StructType], beside: Sequence[Any]
-    ) -> None:
+    def __init__(self, frames: Mapping[str, Any], rules: Sequence[Rule], rows: Mapping[str, pa.StructType]) -> None:
         if not frames:
             raise UsageError("there are no frames; give one for each label, of which some may be empty")
         self.session, self.rows = next(iter(frames.values())).sparkSession, rows
@@ -87,7 +83,7 @@ class _Batch:
         clocks = (each.schedule for rule in rules for each in rule.events if isinstance(each, Clock))
         self.schedules = list(dict.fromkeys(clocks))
         if self.schedules:
-            span = _span((*frames.values(), *beside))
+            span = _span(frames.values())
             for number, schedule in enumerate(self.schedules):
                 self.tables[clock_name(number)] = _ticking(self.session, schedule, span)
 

@@ -32,35 +32,26 @@ def run_frames(
     """
     frames = _by_label(events, announced)
     inside = {label: _arriving(label, frame, announced) for label, frame in frames.items()}
-    beside = [_arriving("others", frame, announced) for frame in _others(events, announced)]
-    found = run_batch(inside, rules, rows, made, beside=beside)
+    found = run_batch(inside, rules, rows, made)
     return {label: _leaving(frame, announced.kind) for label, frame in found.items()}
 
 
 def _by_label(events: Any, announced: Announced) -> dict[str, Any]:
-    """A frame for each label that comes in."""
+    """A frame for each label, and one for all that no rule asks for: clocks tick as long as anything happens."""
     from pyspark.sql import functions
 
     if not is_frame(events):
-        return {label: frame for label, frame in events.items() if label in announced.labels}
+        return dict(events)
     name = announced.how.type_column
     told = functions.col(quoted(name))
     both = functions.concat(functions.lit("there is an event of "), told, functions.lit(_MADE))
     refused = functions.when(told.isin(sorted(announced.made)), functions.raise_error(both).cast("boolean"))
-    return {label: events.filter(refused.otherwise(told == label)).drop(name) for label in announced.labels}
+    found = {label: events.filter(refused.otherwise(told == label)).drop(name) for label in announced.labels}
+    return {**found, _OTHERS: events.filter(~told.isin(*announced.labels)).drop(name)}
 
 
+_OTHERS = ""
 _MADE = ", which rules make, too; give a mapping of labels to frames, so that its columns are known"
-
-
-def _others(events: Any, announced: Announced) -> list[Any]:
-    """Frames of events that no rule asks for."""
-    from pyspark.sql import functions
-
-    if not is_frame(events):
-        return [frame for label, frame in events.items() if label not in announced.labels]
-    told = functions.col(quoted(announced.how.type_column))
-    return [events.filter(~told.isin(sorted(announced.labels)))]
 
 
 # --- times --------------------------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from acelera.algebra.sql.making import Order
+from acelera.algebra.sql.words import without_nulls
 
 
 def call(function: str, *arguments: exp.Expr) -> exp.Expr:
@@ -125,6 +126,8 @@ def text_for_spark(query: exp.Expr, tables: Sequence[str]) -> str:
             return exp.Literal.string(node.this.replace("{", "{{").replace("}", "}}"))
         if isinstance(node, exp.ArraySize):  # SIZE says -1 of NULL, if it is told to
             return call("array_size", node.this.transform(said))
+        if isinstance(node, exp.Flatten):  # which says NULL of all lists if one is
+            return call("flatten", without_nulls(node.this.transform(said)))
         return node
 
     return query.transform(said).sql("spark", copy=False)
