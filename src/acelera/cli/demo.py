@@ -70,7 +70,7 @@ def demo(output: Path, events: int, in_process: bool, debug: bool) -> None:
     with _reader(in_process, debug) as read:
         source = read(path)
         pages = [_show(screen, name, source, output) for name in _names()]
-        pages.append(_show_program(screen, "fire.xceq", pq.read_table, output))
+        pages.append(_show_program(screen, "fire.xceq", read, output))
     screen.rule()
     screen.print("[bold]A page for each query and for the program[/bold], to look at in a browser:")
     for page in pages:
