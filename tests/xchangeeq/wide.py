@@ -230,7 +230,9 @@ class Heads:
         children, fields = self.children("h", 2 if "heads" in self.made.features else 1)
         return ast.Construct(label, tuple(children)), pa.struct(fields)
 
-    def children(self, prefix: str, depth: int) -> tuple[list[ast.Construct | ast.Expression | ast.All], list[pa.Field]]:
+    def children(
+        self, prefix: str, depth: int
+    ) -> tuple[list[ast.Construct | ast.Expression | ast.All], list[pa.Field]]:
         children: list[ast.Construct | ast.Expression | ast.All] = []
         fields: dict[str, pa.DataType] = {}
         if not self.rule.bound and not self.rule.whole:
@@ -272,7 +274,8 @@ class Heads:
     def order(self) -> tuple[ast.OrderKey, ...]:
         names = sorted(self.rule.bound)
         return tuple(
-            ast.OrderKey(ast.Variable(self.made.one(names)), self.made.chance(2)) for _ in range(self.few() + self.few())
+            ast.OrderKey(ast.Variable(self.made.one(names)), self.made.chance(2))
+            for _ in range(self.few() + self.few())
         )
 
     def few(self) -> int:
@@ -342,7 +345,10 @@ def _further(made: Draw, rule: Rule) -> None:
         rule.literals.append(ast.Event(rule.fresh(), query))
         return
     if kind == "timer" or made.chance(2):
-        anchor, timer = made.one(rule.identifiers), made.one(["from-end", "extend-begin", "extend", "from-end-backward"])
+        anchor, timer = (
+            made.one(rule.identifiers),
+            made.one(["from-end", "extend-begin", "extend", "from-end-backward"]),
+        )
         rule.literals.append(ast.RelativeTimer(rule.fresh(), timer, anchor, made.draw(SHORT)))
     if kind == "collect":
         rule.literals.append(ast.While(rule.identifiers[-1], False, _literal(made, rule, label)))
@@ -378,7 +384,7 @@ def _rule(made: Draw, labels: Mapping[str, pa.StructType], label: str) -> tuple[
 
 
 def _known(fields: pa.StructType) -> bool:
-    return all(each.type in VARIABLES or is_struct(each.type) and _known(each.type) for each in fields)
+    return all(each.type in VARIABLES or (is_struct(each.type) and _known(each.type)) for each in fields)
 
 
 @st.composite
@@ -411,9 +417,7 @@ def _cell(made: Draw, kind: pa.DataType) -> object:
 
 
 @st.composite
-def wide_streams(
-    draw: st.DrawFn, features: frozenset[str], most: int = 9, last: int = 10
-) -> dict[str, pa.Table]:
+def wide_streams(draw: st.DrawFn, features: frozenset[str], most: int = 9, last: int = 10) -> dict[str, pa.Table]:
     """A table for each label; times are #begin and #end."""
     made, schemas = Draw(draw, features), schemas_of(features)
     zero = made.one([0, -5, 10**15, -(10**15)]) if "odd" in features else 0

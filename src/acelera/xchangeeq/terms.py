@@ -95,14 +95,21 @@ def identity(value: Value) -> Hashable:
     """What equal values have in common (section 1): 1 is 1.0, "1" and true are not; NaN is NaN."""
     if isinstance(value, Term):
         return value.identity
-    return kind(value), "NaN" if is_nan(value) else value
+    return kind(value), "NaN" if is_nan(value) else _as_written(value)
+
+
+def _as_written(value: Scalar) -> Scalar:
+    """A float as the decimal that it is written as, so that 0.1 is 0.1 whether a column holds the one or the other."""
+    if isinstance(value, float) and math.isfinite(value) and not value.is_integer():
+        return Decimal(repr(value))
+    return value
 
 
 def order_key(value: Value) -> tuple[object, ...]:
     """Sorts values: numbers by size, NaN after all of them; strings by code points; false before true."""
     if isinstance(value, Term):
         return "term", value.label, tuple(order_key(child) for child in value.children)
-    return kind(value), is_nan(value), 0 if is_nan(value) else value
+    return kind(value), is_nan(value), 0 if is_nan(value) else _as_written(value)
 
 
 # --- from rows ----------------------------------------------------------------------------------------------------

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal, localcontext
 from typing import TypeAlias
 
 from acelera.errors import AggregateError
 from acelera.xchangeeq import ast
-from acelera.xchangeeq.semantics.truth import arithmetic, called, fits
+from acelera.xchangeeq.semantics.truth import EXACT, arithmetic, called, fits
 from acelera.xchangeeq.simulation import Substitution
 from acelera.xchangeeq.terms import Term, Value, identity, kind, name_of, order_key
 
@@ -188,12 +189,18 @@ def aggregated(function: str, values: list[Value]) -> Value | None:
     if function == "avg":
         return sum(integers) / len(values) if len(integers) == len(values) else _float_sum(values) / len(values)
     if len(integers) < len(values):
-        return _float_sum(values)
+        return _float_sum(values) if any(isinstance(each, float) for each in values) else _exact_sum(values)
     if not fits(sum(integers)):
         raise AggregateError(
             "integer overflow: a sum does not fit into 64 bits; sum up floats instead, or fewer events"
         )
     return sum(integers)
+
+
+def _exact_sum(values: list[Value]) -> Decimal:
+    """The sum of decimals, and perhaps integers."""
+    with localcontext(EXACT):
+        return sum((Decimal(each) for each in values), Decimal())  # type: ignore[arg-type]  # they are numbers
 
 
 def _float_sum(values: list[Value]) -> float:
