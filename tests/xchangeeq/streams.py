@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from decimal import Decimal
 
 import pyarrow as pa
 from hypothesis import strategies as st
@@ -62,6 +63,10 @@ def _rounded(value: Value) -> str:
         for child in value.children:
             columns.setdefault(child.label if isinstance(child, Term) else "", []).append(_rounded(child))
         return f"{value.label}{sorted(columns.items())}"
-    if isinstance(value, bool | str):
+    if isinstance(value, bool | str | int):
         return repr(value)
-    return f"{float(value):.12g}" if isinstance(value, int | float) else repr(value)
+    if not isinstance(value, float | Decimal):
+        return repr(value)
+    number = float(value)
+    whole = number.is_integer() and abs(number) < 2**53
+    return str(int(number)) if whole else f"{number:.12g}"

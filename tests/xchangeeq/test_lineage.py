@@ -76,7 +76,9 @@ def checked(program: ast.Program, events: list[Event], tick: int = SECOND) -> di
     assert ways.keys() == derived
     ends = [each.end for each in base]
     clock = Clock(tick, min(ends), max(ends)) if ends else Clock(tick)
-    construction = Construction("nodes", columns_of(rule.head for rule in normal_rules(program)))
+    construction = Construction(
+        "nodes", columns_of((rule.head, [query for _, query in rule.queries]) for rule in normal_rules(program))
+    )
     known = set(base)
     for goal, way in ways.items():  # each after all it was made from
         check_way(goal, way, base | derived, clock, construction)

@@ -65,7 +65,9 @@ def lineage(
     base = frozenset(events)
     left = sorted(in_order(frozenset(derived) - base), key=lambda each: each.end)
     first, last = ends or (min((each.end for each in base), default=0), max((each.end for each in base), default=-1))
-    construction = Construction(aggregates, columns_of(rule.head for rule in rules))
+    construction = Construction(
+        aggregates, columns_of((rule.head, [query for _, query in rule.queries]) for rule in rules)
+    )
     makers = _Makers(base, left, construction, Clock(tick, first, last))
     found: dict[Event, Way] = {}
     for level in strata.levels:

@@ -4,7 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from acelera.language.types import FLOAT, INT, NUMBERS, ORDERED, STRING, UNKNOWN, Kind, Type, unify, unify_decimals
+import pyarrow as pa
+
+from acelera.language.types import (
+    FLOAT,
+    INT,
+    NUMBERS,
+    ORDERED,
+    STRING,
+    UNKNOWN,
+    Kind,
+    Type,
+    scale_of,
+    unify,
+    unify_decimals,
+)
 from acelera.xchangeeq import ast
 from acelera.xchangeeq.printer import nodes_below, print_node
 from acelera.xchangeeq.problems import Notes
@@ -67,6 +81,8 @@ def _combined(node: ast.Node, made: Sequence[Held], variables: Mapping[str, Held
             numbers = _numbers(made, operator, node, notes)
             if numbers is None:
                 return UNKNOWN
+            if operator == "*" and Kind.FLOAT not in {each.kind for each in numbers}:
+                return _product(*numbers)
             return FLOAT if operator == "/" else _widened(unify(*numbers) or UNKNOWN)
         case ast.Negative():
             numbers = _numbers(made, "-", node, notes)
@@ -122,6 +138,13 @@ def _aggregate(node: ast.Aggregate, over: Held, notes: Notes) -> Type:
         notes.wrong(f"`{name}` takes numbers, not {said(over)}", node.span)
         return UNKNOWN
     return FLOAT if name == "avg" else _widened(over)
+
+
+def _product(left: Type, right: Type) -> Type:
+    """The type of a product without floats: one of decimals has the digits of both after the point."""
+    both = _widened(unify(left, right) or UNKNOWN)
+    scale = scale_of(left) + scale_of(right)
+    return Type(Kind.DECIMAL, pa.decimal128(38, min(scale, 38))) if both.kind is Kind.DECIMAL else both
 
 
 def _widened(number: Type) -> Type:

@@ -153,6 +153,8 @@ def _one_more(
     for index, child in enumerate(term.children):
         if index in taken.values() or (query.ordered and not _in_order(number, index, taken)):
             continue
+        if isinstance(child, Term) and _is_variable(inner):
+            continue
         for found in _ways(inner, child, (*path, index)):
             both = _both(way, found)
             if both is None:
@@ -160,6 +162,13 @@ def _one_more(
             if isinstance(wanted, ast.Optional) and not _nothing_forbidden(_Way(both.substitution, found.forbidden)):
                 continue  # a `without` inside of it says that it does not match
             yield {**taken, number: index}, both
+
+
+def _is_variable(query: ast.Query) -> bool:
+    """Whether it is a variable alone, which as a child of a term stands for a value."""
+    while isinstance(query, ast.Binds) and query.query is not None:
+        query = query.query
+    return isinstance(query, ast.Binds)
 
 
 def _in_order(number: int, index: int, taken: Taken) -> bool:

@@ -95,14 +95,42 @@ def identity(value: Value) -> Hashable:
     """What equal values have in common (section 1): 1 is 1.0, "1" and true are not; NaN is NaN."""
     if isinstance(value, Term):
         return value.identity
-    return kind(value), "NaN" if is_nan(value) else value
+    return kind(value), "NaN" if is_nan(value) else _as_written(value)
+
+
+def _as_written(value: Scalar) -> Scalar:
+    """A float as the decimal that it is written as, so that 0.1 is 0.1 whether a column holds the one or the other."""
+    if isinstance(value, float) and math.isfinite(value) and not value.is_integer():
+        return Decimal(repr(value))
+    return value
 
 
 def order_key(value: Value) -> tuple[object, ...]:
-    """Sorts values: numbers by size, NaN after all of them; strings by code points; false before true."""
+    """Sorts values: numbers by size, NaN after all of them; strings by code points; false before true; terms child by
+    child, in the order of their names.
+    """
     if isinstance(value, Term):
-        return "term", value.label, tuple(order_key(child) for child in value.children)
-    return kind(value), is_nan(value), 0 if is_nan(value) else value
+        return "term", value.label, _Children(value)
+    return kind(value), is_nan(value), 0 if is_nan(value) else _as_written(value)
+
+
+class _Children:
+    """The children of a term, to be sorted by: one that is missing comes before one that is there."""
+
+    def __init__(self, term: Term) -> None:
+        self.columns: dict[str, list[tuple[object, ...]]] = {}
+        for child in term.children:
+            self.columns.setdefault(name_of(child), []).append(order_key(child))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Children) and self.columns == other.columns
+
+    def __hash__(self) -> int:
+        return hash(tuple(sorted(self.columns)))
+
+    def __lt__(self, other: _Children) -> bool:
+        names = sorted({*self.columns, *other.columns})
+        return [self.columns.get(name, []) for name in names] < [other.columns.get(name, []) for name in names]
 
 
 # --- from rows ----------------------------------------------------------------------------------------------------

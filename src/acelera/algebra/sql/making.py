@@ -16,7 +16,7 @@ from acelera.algebra import construction as made
 from acelera.algebra import operators as op
 from acelera.algebra.expressions import attributes_of
 from acelera.algebra.names import reference, source, time
-from acelera.algebra.sql.types import conformed, typed
+from acelera.algebra.sql.types import conformed, in_order, typed
 from acelera.algebra.sql.values import sql_value
 from acelera.algebra.sql.words import column, first_of, named, struct, struct_field
 from acelera.language.tree import walk
@@ -182,16 +182,33 @@ def _first_value(value: exp.Expr, descending: bool) -> exp.Expr:
 
 
 def _sort_keys(value: exp.Expr, item: made.Computed | made.Children) -> Iterator[exp.Expr]:
-    """Terms are sorted child by child."""
+    """Terms are sorted child by child; those that variables stand for in the order of the names of their children."""
     if isinstance(item, made.Computed):
-        yield value.copy()
+        yield value.copy() if item.held is None else in_order(value.copy(), _by_name(item.kind))
         return
     for child in item.each:
         inner = struct_field(value.copy(), child.label)
         if not child.repeated and len(child.items) == 1 and isinstance(child.items[0], made.Children):
             yield from _sort_keys(inner, child.items[0])
         else:
-            yield inner
+            kind = _by_name(child.kind) if _is_held(child) else child.kind
+            yield in_order(inner, pa.list_(kind) if child.repeated else kind)
+
+
+def _is_held(child: made.Child) -> bool:
+    """Whether its terms are all those of variables."""
+    items = [each.item if isinstance(each, made.Collected) else each for each in child.items]
+    return all(isinstance(each, made.Computed) and each.held is not None for each in items)
+
+
+def _by_name(kind: pa.DataType) -> pa.DataType:
+    """A type with all children in the order of their names."""
+    if pa.types.is_list(kind):
+        return pa.list_(_by_name(kind.value_type))
+    if not pa.types.is_struct(kind):
+        return kind
+    fields = sorted(kind, key=lambda each: str(each.name))
+    return pa.struct([pa.field(each.name, _by_name(each.type)) for each in fields])
 
 
 def _single(value: exp.Expr) -> exp.Expr:

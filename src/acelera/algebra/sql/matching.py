@@ -19,6 +19,7 @@ from acelera.algebra import operators as op
 from acelera.algebra.names import BEGIN, END, REFERENCE, columns, reference, source, time
 from acelera.algebra.patterns import VALUE, Content, Part, Pattern, variables_of
 from acelera.algebra.sql.types import conformed, typed
+from acelera.algebra.sql.values import constant as sql_constant
 from acelera.algebra.sql.words import column, first_of, named, present_items, struct, struct_field
 
 
@@ -53,7 +54,8 @@ def matched(relation: op.Events, tables: Tables, nodes: Nodes) -> exp.Select:
 
 def _matched(relation: op.Events, choice: op.Choice, tables: Tables, nodes: Nodes) -> exp.Select:
     row = tables.row(choice.label)
-    matcher = _Matcher(nodes, {each.name: (column(each.name, "e"), each.type) for each in row})
+    fields = {each.name: (column(each.name, "e"), each.type) for each in row}
+    matcher = _Matcher(nodes, fields, dict(relation.types))
     way = matcher.whole(choice.content, row)
     values = _values(relation, way, nodes)
     own = {
@@ -179,8 +181,8 @@ class _Later(NamedTuple):
 
 
 class _Matcher:
-    def __init__(self, nodes: Nodes, fields: Fields) -> None:
-        self.nodes, self.fields = nodes, fields
+    def __init__(self, nodes: Nodes, fields: Fields, kinds: Mapping[str, pa.DataType]) -> None:
+        self.nodes, self.fields, self.kinds = nodes, fields, kinds
         self.numbers = count(1)
 
     def whole(self, content: Content, row: pa.StructType) -> _Way:
@@ -268,14 +270,19 @@ class _Matcher:
             if known is None:
                 way.bound[name] = _Bound(value, kind, (place,))
             else:
-                same = exp.EQ(this=known.value.copy(), expression=conformed(value.copy(), kind, known.kind))
-                way.steps.append(same)
+                way.steps.append(self._same(name, known, value, kind))
                 way.bound[name] = replace(known, places=(*known.places, place))
         if content.inner is not None:
             fields: Fields = {VALUE: (value, kind)}
             if pa.types.is_struct(kind):
                 fields = {each.name: (struct_field(value.copy(), each.name), each.type) for each in kind}
             self._pattern(way, content.inner, fields, place, later)
+
+    def _same(self, name: str, known: _Bound, value: exp.Expr, kind: pa.DataType) -> exp.Expr:
+        """Whether a variable has the same value in two places, each in the type that both fit into."""
+        wanted = self.kinds[name]
+        first, second = conformed(known.value.copy(), known.kind, wanted), conformed(value.copy(), kind, wanted)
+        return exp.EQ(this=first, expression=second)
 
     def _optional(self, way: _Way, part: Part, fields: Fields, place: tuple[exp.Expr, ...]) -> _Taken:
         """A child that is bound if it matches; whether it does is all that must be asked."""
@@ -326,4 +333,5 @@ def _equals(value: exp.Expr, kind: pa.DataType, constant: bool | int | float | s
         comparable = pa.types.is_string(kind) or pa.types.is_large_string(kind)
     else:
         comparable = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
-    return value.copy().eq(exp.convert(constant)) if comparable else exp.false()
+    written = exp.convert(constant) if pa.types.is_decimal(kind) else sql_constant(constant)
+    return exp.EQ(this=value.copy(), expression=written) if comparable else exp.false()

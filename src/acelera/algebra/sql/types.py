@@ -92,6 +92,25 @@ def normalized(value: exp.Expr, kind: pa.DataType) -> exp.Expr:
     return first_of(value.copy().is_(exp.null()), exp.null(), struct(pairs))
 
 
+def in_order(value: exp.Expr, kind: pa.DataType) -> exp.Expr:
+    """A value to sort by: of structs field by field as in the type, one that is missing before one that is there."""
+    if pa.types.is_list(kind) and _has_structs(kind):
+        name = f"_c{next(_numbers)}"
+        return transformed(value, name, in_order(exp.column(name), kind.value_type))
+    if not pa.types.is_struct(kind):
+        return value
+    pairs = []
+    for each in kind:
+        inner = struct_field(value.copy(), each.name)
+        there = exp.array(in_order(inner.copy(), each.type))
+        pairs.append((each.name, first_of(inner.is_(exp.null()), exp.array(), there)))
+    return first_of(value.copy().is_(exp.null()), exp.null(), struct(pairs))
+
+
+def _has_structs(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_struct(kind.value_type if pa.types.is_list(kind) else kind))
+
+
 def _has_lists(kind: pa.DataType) -> bool:
     if pa.types.is_struct(kind):
         return any(_has_lists(each.type) for each in kind)

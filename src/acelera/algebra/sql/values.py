@@ -62,6 +62,8 @@ def _value(node: Expression, inner: list[exp.Expr], place: Callable[[str], str |
 
 
 def _whole(function: str, number: exp.Expr) -> exp.Expr:
-    """A whole number; nothing of what is infinite or no number."""
+    """A whole number; nothing of what is infinite or no number. An integer is its own, however large."""
+    itself = exp.TryCast(this=number.copy(), to=exp.DataType.build("bigint"))
     finite = exp.EQ(this=exp.cast(number.copy(), "double") * 0, expression=exp.Literal.number(0))
-    return first_of(finite, exp.cast(exp.func(function, number), "bigint"), exp.null())
+    rounded = first_of(finite, exp.cast(exp.func(function, number), "bigint"), exp.null())
+    return first_of(exp.EQ(this=itself, expression=number.copy()), itself.copy(), rounded)

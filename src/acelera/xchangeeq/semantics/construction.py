@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal, localcontext
 from typing import TypeAlias
 
 from acelera.errors import AggregateError
 from acelera.xchangeeq import ast
-from acelera.xchangeeq.semantics.truth import arithmetic, called, fits
+from acelera.xchangeeq.semantics.truth import EXACT, arithmetic, called, fits
 from acelera.xchangeeq.simulation import Substitution
 from acelera.xchangeeq.terms import Term, Value, identity, kind, name_of, order_key
 
@@ -154,21 +155,44 @@ def _bound_key(substitution: Substitution, name: str) -> tuple[object, ...]:
     return (1, order_key(substitution[name].value)) if name in substitution else (0,)
 
 
-def columns_of(heads: Iterable[ast.Construct]) -> Columns:
-    """Children stand in the order in which their labels are first written, over all heads of that label."""
+def columns_of(rules: Iterable[tuple[ast.Construct, Iterable[ast.Query]]]) -> Columns:
+    """Children stand in the order in which their labels are first written, over all heads of that label.
+
+    Each head comes with the queries of its rule, which say of what label the terms are that variables stand for.
+    """
     found: Columns = {}
 
-    def visit(construct: ast.Construct, path: tuple[str, ...]) -> None:
+    def visit(construct: ast.Construct, path: tuple[str, ...], labelled: Mapping[str, str]) -> None:
         labels = found.setdefault(path, [])
         for child in construct.children:
             inner = child.what if isinstance(child, ast.All) else child
+            label = _label(inner, labelled)
+            if label is not None and label not in labels:
+                labels.append(label)
             if isinstance(inner, ast.Construct):
-                if inner.label not in labels:
-                    labels.append(inner.label)
-                visit(inner, (*path, inner.label))
+                visit(inner, (*path, inner.label), labelled)
 
-    for head in heads:
-        visit(head, (head.label,))
+    for head, queries in rules:
+        visit(head, (head.label,), _labels_of_terms(queries))
+    return found
+
+
+def _label(what: ast.Construct | ast.Expression, labelled: Mapping[str, str]) -> str | None:
+    if isinstance(what, ast.Construct):
+        return what.label
+    return labelled.get(what.name) if isinstance(what, ast.Variable) else None
+
+
+def _labels_of_terms(queries: Iterable[ast.Query]) -> dict[str, str]:
+    """For variables that stand for whole terms, their labels."""
+    found: dict[str, str] = {}
+    for query in queries:
+        for each in ast.walk(query):
+            inner = each.query if isinstance(each, ast.Binds) else None
+            while isinstance(inner, ast.Binds):
+                inner = inner.query
+            if isinstance(each, ast.Binds) and isinstance(inner, ast.Labelled) and inner.label is not None:
+                found[each.name] = inner.label
     return found
 
 
@@ -188,12 +212,18 @@ def aggregated(function: str, values: list[Value]) -> Value | None:
     if function == "avg":
         return sum(integers) / len(values) if len(integers) == len(values) else _float_sum(values) / len(values)
     if len(integers) < len(values):
-        return _float_sum(values)
+        return _float_sum(values) if any(isinstance(each, float) for each in values) else _exact_sum(values)
     if not fits(sum(integers)):
         raise AggregateError(
             "integer overflow: a sum does not fit into 64 bits; sum up floats instead, or fewer events"
         )
     return sum(integers)
+
+
+def _exact_sum(values: list[Value]) -> Decimal:
+    """The sum of decimals, and perhaps integers."""
+    with localcontext(EXACT):
+        return sum((Decimal(each) for each in values), Decimal())  # type: ignore[arg-type]  # they are numbers
 
 
 def _float_sum(values: list[Value]) -> float:

@@ -34,7 +34,9 @@ def derive(
     ends = [each.end for each in base]
     clock = Clock(tick, min(ends), max(ends)) if ends else Clock(tick)
     rules = normal_form(program)
-    construction = Construction(aggregates, columns_of(rule.head for rule in rules))
+    construction = Construction(
+        aggregates, columns_of((rule.head, [query for query, _ in queries(rule)]) for rule in rules)
+    )
     levels, model = strata(rules), base
     seen: dict[tuple[ast.Query, Event], list[Substitution]] = {}
     for level in range(max(levels, default=-1) + 1):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from decimal import Decimal
+from decimal import Context, Decimal, localcontext
 from itertools import combinations
 from typing import TypeAlias
 
@@ -18,6 +18,8 @@ Trace: TypeAlias = Mapping[str, Event | Timer]
 
 Truth: TypeAlias = bool | None
 """True, False, and None for what is unknown."""
+
+Number: TypeAlias = int | float | Decimal
 
 Values: TypeAlias = Callable[[ast.Expression], Value | None]
 """The value of an expression under some σ; None if it has none."""
@@ -109,6 +111,9 @@ def compared(operator: str, left: Value | None, right: Value | None) -> Truth:
 # --- expressions without aggregates -------------------------------------------------------------------------------
 
 LARGEST = 2**63
+MOST_DIGITS = 38
+EXACT = Context(prec=100)
+"""Decimal arithmetic that never rounds what fits."""
 
 
 def fits(number: int) -> bool:
@@ -117,14 +122,20 @@ def fits(number: int) -> bool:
 
 
 def arithmetic(operator: str, left: Value | None, right: Value | None) -> Value | None:
-    """`+ - * /` over what is bound; `/` gives a float, and by zero nothing."""
+    """`+ - * /` over what is bound; `/` gives a float, and by zero nothing; decimals are exact."""
     if left is None or right is None:
         return None
-    a, b = _number(left, operator), _number(right, operator)
+    a, b = alike(_number(left, operator), _number(right, operator))
     if operator == "/":
         return None if b == 0 else float(a) / float(b)
-    made = a + b if operator == "+" else a - b if operator == "-" else a * b
+    with localcontext(EXACT):
+        made: Number = a + b if operator == "+" else a - b if operator == "-" else a * b  # type: ignore[operator]  # they are alike
     return _fitting(made, f"{left!r} {operator} {right!r}")
+
+
+def alike(left: Number, right: Number) -> tuple[Number, Number]:
+    """A decimal that meets a float becomes one."""
+    return (float(left), float(right)) if isinstance(left, float) or isinstance(right, float) else (left, right)
 
 
 def called(function: str, arguments: list[Value | None]) -> Value | None:
@@ -140,21 +151,23 @@ def called(function: str, arguments: list[Value | None]) -> Value | None:
         return len(value) if function == "length" else value.lower() if function == "lower" else value.upper()
     number = _number(value, function)
     if function == "abs":
-        return _fitting(abs(number), f"abs({number})")
+        return _fitting(number if number >= 0 else -number, f"abs({number})")
     if not math.isfinite(number):
         return None
     return _fitting(math.floor(number) if function == "floor" else math.ceil(number), f"{function}({number})")
 
 
-def _fitting(number: int | float, what: str) -> int | float:
-    """A number, if it is no integer that needs more than 64 bits."""
+def _fitting(number: Number, what: str) -> Number:
+    """A number, if it is no integer that needs more than 64 bits, and no decimal of more than 38 digits."""
     if isinstance(number, int) and not fits(number):
         raise DataError(f"integer overflow: {what} does not fit into 64 bits")
+    if isinstance(number, Decimal) and len(number.as_tuple().digits) > MOST_DIGITS:
+        raise DataError(f"overflow: {what} does not fit into {MOST_DIGITS} digits")
     return number
 
 
-def _number(value: Value, where: str) -> int | float:
-    """A value that is computed with; decimals as floats."""
+def _number(value: Value, where: str) -> Number:
+    """A value that is computed with."""
     if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
         raise DataError(f"{where} of {value!r}: that is no number")
-    return value if isinstance(value, int) else float(value)
+    return value

@@ -8,11 +8,14 @@ from datetime import date, time
 from fractions import Fraction
 from math import inf
 
+import pyarrow as pa
+
 from acelera.algebra.bounds import Bound, InconsistentError, Network, NetworkBuilder
 from acelera.algebra.construction import aggregated_variables
 from acelera.algebra.operators import Clock, Events
 from acelera.algebra.rules import RelativeTimer, Rule
 from acelera.algebra.schedules import Calendar, Periodic, Schedule
+from acelera.language.types import Kind, Type
 from acelera.xchangeeq import ast
 from acelera.xchangeeq.absolute_timers import WEEKDAYS
 from acelera.xchangeeq.checker import Checked
@@ -20,6 +23,7 @@ from acelera.xchangeeq.normal import NormalRule
 from acelera.xchangeeq.schemas import Held, arrow_type
 from acelera.xchangeeq.scopes import positive
 from acelera.xchangeeq.translation.made_by_heads import head_of
+from acelera.xchangeeq.translation.names_apart import told_apart
 from acelera.xchangeeq.translation.patterns_of_terms import choices
 from acelera.xchangeeq.translation.values import Ticks, condition, tell
 
@@ -66,6 +70,7 @@ class Translation:
 
     def _rule(self, normal: NormalRule, variables: Mapping[str, Held], longest: Mapping[str, Bound]) -> Rule | None:
         """A rule; None if it can never derive anything."""
+        normal, variables = told_apart(normal, variables)
         head = head_of(normal.head, self.checked.labels[normal.head.label], variables, self.by_value)
         sources = frozenset() if self.by_value else aggregated_variables(head)
         make = _Literals(self, variables, sources)
@@ -147,5 +152,16 @@ class _Literals:
         """What matches a query; without choices, if nothing can."""
         found = choices(query, self.translation.checked.labels)
         bound = sorted(positive(query))
-        types = tuple((name, arrow_type(self.variables[name])) for name in bound)
+        types = tuple((name, _computed_with(self.variables[name])) for name in bound)
         return Events(found, identifier, types, tuple(name for name in bound if name in self.sources))
+
+
+def _computed_with(held: Held) -> pa.DataType:
+    """The type of a variable: numbers of few bits become those of 64, which they are computed with."""
+    kind = arrow_type(held)
+    if isinstance(held, Type) and held.kind in _WIDE:
+        return _WIDE[held.kind]
+    return kind
+
+
+_WIDE = {Kind.INT: pa.int64(), Kind.FLOAT: pa.float64()}
