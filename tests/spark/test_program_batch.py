@@ -234,14 +234,14 @@ def test_without_rewriting_it_is_the_same(name: str, to_frame: ToFrame) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "DETECT d { sum { sum(all var V) }, all n { var W } } ON c {{ item {{ n {{ var V }} }}, item {{ n {{ var W }}, without N {{ }} }} }} END",
+        "DETECT d { sum { sum(all var V) }, all n { var W } } ON c {{ item {{ n {{ var V }} }}, item {{ n {{ var W }}, without m {{ }} }} }} END",
         "DETECT d { n { var V }, t { var T } } ON c {{ item {{ n {{ var V }}, tag {{ var T }} }} }} END",
     ],
 )
 def test_terms_in_lists(text: str, to_frame: ToFrame) -> None:
-    one, two = {"n": 1, "N": "x", "tag": ["p", None, "q"]}, {"n": 1, "N": None, "tag": []}
-    items = [[one, two, None], [{"n": 2, "N": None, "tag": None}] * 2, [{"n": 3, "N": "{}", "tag": ["r"]}], None, []]
-    schema = pa.schema({"item": pa.list_(pa.struct({"n": pa.int64(), "N": pa.string(), "tag": pa.list_(pa.string())}))})
+    one, two = {"n": 1, "m": "x", "tag": ["p", None, "q"]}, {"n": 1, "m": None, "tag": []}
+    items = [[one, two, None], [{"n": 2, "m": None, "tag": None}] * 2, [{"n": 3, "m": "{}", "tag": ["r"]}], None, []]
+    schema = pa.schema({"item": pa.list_(pa.struct({"n": pa.int64(), "m": pa.string(), "tag": pa.list_(pa.string())}))})
     table = pa.table({"item": items, "#begin": range(5), "#end": range(5)}, timed(schema))
     expected = rounded(derive(parse_program(text), events_in({"c": table}), tick=SECOND))
     assert len(expected) > 1 and run({"c": table}, translated(text, {"c": schema}), to_frame) == expected

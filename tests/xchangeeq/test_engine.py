@@ -86,13 +86,32 @@ def test_in_steps(program: ast.Program, tables: dict[str, pa.Table], cuts: list[
     assert rounded(found) == rounded(expected)
 
 
+@pytest.fixture
+def in_bulk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each step is computed by sorting, and by times first."""
+    monkeypatch.setattr(duckdb_session, "MANY_PAIRS", -1)
+    monkeypatch.setattr(duckdb_session, "MOST_PAIRS", -1)
+
+
+@pytest.mark.property
+@settings(max_examples=EXAMPLES)
+@given(programs(), st.data(), st.booleans(), READINGS, CUTS)
+@pytest.mark.usefixtures("in_bulk")
+def test_in_bulk(program: ast.Program, data: st.DataObject, points: bool, aggregates: str, cuts: list[int]) -> None:
+    """What steps that bring much would do."""
+    tables = data.draw(streams(points=points))
+    longest = dict.fromkeys(SCHEMAS, 0) if points else None
+    run = Run(accepted(program, SCHEMAS), aggregates, longest=longest)
+    assert rounded(run.derived(tables, cuts)) == rounded(meant(program, tables, aggregates))
+
+
 # --- what is forgotten --------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
 def forgetful(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each step looks for what can be forgotten."""
-    monkeypatch.setattr(duckdb_session, "_FEW", -(10**9))
+    monkeypatch.setattr(duckdb_session, "FEW", -(10**9))
 
 
 @pytest.mark.property

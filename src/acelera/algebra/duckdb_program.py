@@ -15,6 +15,7 @@ from sqlglot import exp
 
 from acelera.algebra import operators as op
 from acelera.algebra.bounds import Until
+from acelera.algebra.durations import inside
 from acelera.algebra.names import BEGIN, END, REFERENCE, columns, reference, time
 from acelera.algebra.plan import Joined, Match, Plan, Point, Waiting
 from acelera.algebra.sql.duckdb_words import DuckLists, DuckNodes
@@ -61,13 +62,17 @@ class Statement:
 class DuckProgram:
     """A plan and its statements, which any number of sessions may share.
 
-    `rows` has for each label the types of its children; `base` are the labels of events that come in.
+    `rows` has for each label the types of its children, which go out as they are `shown`; `base` are the labels of
+    events that come in.
     """
 
     def __init__(self, plan: Plan, rows: Mapping[str, pa.StructType], base: frozenset[str]) -> None:
-        self.plan, self.rows, self.base = plan, rows, base
+        self.plan, self.base = plan, base
+        self.shown, self.rows = rows, {label: inside(row) for label, row in rows.items()}
         self.asked = frozenset(label for rule in plan.rules for label in rule.rule.asks_for)
         self.clocks = {schedule: f"#clock {number}" for number, schedule in enumerate(plan.schedules)}
+        names = (*rows, *self.clocks.values())
+        self._label_tables = {name: f"events {number}: {name}" for number, name in enumerate(names)}
         self._points: dict[str, Match | Point] = {**plan.matches}
         self._points |= {point.name: point for rule in plan.rules for point in rule.points}
         self._statements: dict[Hashable, Statement] = {}
@@ -85,11 +90,15 @@ class DuckProgram:
 
     # --- tables ---------------------------------------------------------------------------------------------------
 
+    def label_table(self, label: str) -> str:
+        """The table of the events of a label or a clock; DuckDB does not tell names apart by case."""
+        return self._label_tables[label]
+
     @property
     def passing(self) -> list[str]:
         """The tables that are empty at the end of a step."""
         waits = [name for name, point in self._points.items() if not isinstance(point, Match | Joined | Waiting)]
-        return [*map(label_table, (*self.rows, *self.clocks.values())), *waits]
+        return [*self._label_tables.values(), *waits]
 
     @property
     def lasting(self) -> list[str]:
@@ -114,7 +123,7 @@ class DuckProgram:
     def _first_tables(self, connection: duckdb.DuckDBPyConnection) -> Iterator[Statement]:
         for label, row in (*self.rows.items(), *((name, ()) for name in self.clocks.values())):
             connection.register(GIVEN, timed(row))
-            yield Statement(f"CREATE TABLE {quoted(label_table(label))} AS SELECT * FROM {quoted(GIVEN)}", ())
+            yield Statement(f"CREATE TABLE {quoted(self.label_table(label))} AS SELECT * FROM {quoted(GIVEN)}", ())
             connection.unregister(GIVEN)
         for name, point in self._points.items():
             if name in self.lasting or name in self.passing:
@@ -156,7 +165,7 @@ class DuckProgram:
             found = _together([rendered(each, self) for each in relations], names)
             if label not in self.base and not recursive:
                 return found
-            known = exp.select(*map(column, names)).from_(exp.table_(label_table(label), quoted=True))
+            known = exp.select(*map(column, names)).from_(exp.table_(self.label_table(label), quoted=True))
             return exp.except_(found, known)
 
         return self._once(("deriving", label, tuple(relations)), made)
@@ -180,7 +189,7 @@ class DuckProgram:
     def table(self, label: str) -> exp.Expr:
         """The new events of a label."""
         new = exp.GTE(this=column(TAG), expression=_given("since"))
-        return exp.select("*").from_(exp.table_(label_table(label), quoted=True)).where(new).subquery()
+        return exp.select("*").from_(exp.table_(self.label_table(label), quoted=True)).where(new).subquery()
 
     def row(self, label: str) -> pa.StructType:
         """The types of its children."""
@@ -218,11 +227,6 @@ class DuckProgram:
     def derived(self, relation: op.Derive, operand: exp.Select) -> exp.Select:
         """The events that are made of tuples."""
         return derived(relation, operand, DuckLists())
-
-
-def label_table(label: str) -> str:
-    """The table of the events of a label."""
-    return f"events {label}"
 
 
 def timed(children: Iterable[pa.Field]) -> pa.Table:

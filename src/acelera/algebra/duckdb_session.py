@@ -17,7 +17,8 @@ import duckdb
 import pyarrow as pa
 
 from acelera.algebra import operators as op
-from acelera.algebra.duckdb_program import GIVEN, TAG, DuckProgram, Statement, label_table, quoted, timed, until
+from acelera.algebra.duckdb_program import GIVEN, TAG, DuckProgram, Statement, quoted, timed, until
+from acelera.algebra.durations import brought_in, brought_out
 from acelera.algebra.names import REFERENCE
 from acelera.algebra.packing import packed, unpacked
 from acelera.algebra.plan import Group, RulePlan, Staged, Waiting
@@ -59,13 +60,10 @@ class _State:
 
 
 class DuckSession:
-    """A stream that a plan is computed over.
+    """A stream that a plan is computed over."""
 
-    A table of up to `few` rows more than it had is not looked through for what can be forgotten.
-    """
-
-    def __init__(self, program: DuckProgram, few: int = FEW) -> None:
-        self.program, self.plan, self._few = program, program.plan, few
+    def __init__(self, program: DuckProgram) -> None:
+        self.program, self.plan = program, program.plan
         self.connection = duckdb.connect()
         self.connection.execute("SET threads = 1")
         program.make_tables(self.connection)
@@ -117,12 +115,15 @@ class DuckSession:
         if self.plan.schedules:
             now = self._state.now if clock is None else min(now, clock[1])
         with self._all_or_nothing():
-            return self._step(given, now, clock)
+            return self._brought_out(self._step(given, now, clock))
 
     def finish(self) -> dict[str, pa.Table]:
         """All timers that hang on events happen; absolute ones do not."""
         with self._all_or_nothing():
-            return self._step({}, END_OF_TIME, None)
+            return self._brought_out(self._step({}, END_OF_TIME, None))
+
+    def _brought_out(self, made: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
+        return {label: brought_out(table, self.program.shown[label]) for label, table in made.items()}
 
     @contextmanager
     def _all_or_nothing(self) -> Iterator[None]:
@@ -148,7 +149,7 @@ class DuckSession:
             for label in group.labels:
                 base = given.get(label)
                 if base is not None and base.num_rows:
-                    self._arrive(label, base)
+                    self._arrive(label, brought_in(base))
             if group.recursive:
                 found |= self._rounds(group, first)
             elif group.rules:
@@ -188,7 +189,7 @@ class DuckSession:
             if happened:
                 begins, ends = (pa.array(each, pa.int64()) for each in zip(*happened, strict=True))
                 tags = pa.repeat(pa.scalar(state.tag, pa.int64()), len(happened))
-                self._append(label_table(name), pa.table([begins, ends, ends, tags], timed([]).schema))
+                self._append(self.program.label_table(name), pa.table([begins, ends, ends, tags], timed([]).schema))
                 state.fresh[name] = state.tag
         for match in self.plan.matches.values():
             if isinstance(match.events, op.Clock) and match.uses:
@@ -197,7 +198,7 @@ class DuckSession:
 
     def _arrive(self, label: str, table: pa.Table) -> None:
         """Events of a label, and what of them is kept."""
-        self._append(label_table(label), table, self.program.arriving(label, table.schema))
+        self._append(self.program.label_table(label), table, self.program.arriving(label, table.schema))
         self._state.events += table.num_rows
         self._state.fresh[label] = self._state.tag
         for match in self.plan.matches.values():
@@ -232,7 +233,7 @@ class DuckSession:
         tables = [each for each in crossings if each.point in self._kept]
         if not tables:
             return 0
-        labels = [label_table(name) for name in self._names(rule)]
+        labels = [self.program.label_table(name) for name in self._names(rule)]
         new = max((self._kept[name].rows for name in labels), default=0)
         if rule.waiting is not None:
             new = max(new, self._kept[rule.waiting.name].rows)
@@ -295,11 +296,11 @@ class DuckSession:
                 self._kept[name] = _Kept()
         for point in self.plan.stored:
             kept = self._kept[point.name]
-            if kept.rows > 2 * kept.looked + self._few and not any(use.for_ever for use in point.uses):
+            if kept.rows > 2 * kept.looked + FEW and not any(use.for_ever for use in point.uses):
                 self._keep_only(point.name, f"{until(point.uses)} > {now}")
         for waiting in self._queues():
             kept = self._kept[waiting.name]
-            if kept.looked > kept.rows + self._few:  # so many were taken out
+            if kept.looked > kept.rows + FEW:  # so many were taken out
                 self._keep_only(waiting.name, "TRUE")
                 self._kept[waiting.name].looked = 0
 

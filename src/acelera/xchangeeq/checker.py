@@ -18,7 +18,7 @@ from acelera.xchangeeq.operands import check_condition
 from acelera.xchangeeq.printer import nodes_below, print_node
 from acelera.xchangeeq.problems import Notes, ProgramCheckError
 from acelera.xchangeeq.query_terms import Bindings, columns_read, merge, resolve
-from acelera.xchangeeq.schemas import Conflict, Content, Held, Shape, arrow_schema, joined, said, shapes_of
+from acelera.xchangeeq.schemas import Conflict, Content, Held, Shape, alike, arrow_schema, joined, said, shapes_of
 from acelera.xchangeeq.scopes import check_identifiers, check_variables
 from acelera.xchangeeq.strata import RuleGraph, Strata, graph_of, stratify
 
@@ -76,6 +76,7 @@ def check(program: ast.Program, schemas: Mapping[str, pa.Schema], text: str = ""
     rules, graph, strata = _ruled(program, text, notes)
     outputs = _outputs(rules, graph.needed_first(), base, notes)
     labels = _together(base, outputs, rules, notes)
+    _check_labels(rules, labels, notes)
     variables = tuple(_variables(each, labels, notes) for each in rules)
     for each in rules:
         warn(each, labels, notes)
@@ -111,6 +112,15 @@ def _ruled(program: ast.Program, text: str, notes: Notes) -> tuple[tuple[NormalR
     strata = stratify(graph, notes)
     _check_recursion(program, graph, notes)
     return rules, graph, strata
+
+
+def _check_labels(rules: Sequence[NormalRule], labels: Mapping[str, Shape], notes: Notes) -> None:
+    """What rules make under one label, and rows have, must be told apart by more than case."""
+    for rule in rules:
+        both = alike(labels[rule.head.label].labels)
+        if both is not None:
+            message = f"{rule.head.label} has {both[0]} and {both[1]}, which differ in case alone"
+            notes.wrong(message, rule.head.span, "most engines do not tell them apart; give one of them another label")
 
 
 def _place(problem: Problem) -> Span:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -61,7 +61,25 @@ TIMERS = {"timer:datetime": DATETIME, "timer:date": Shape(DATETIME.children[1:])
 
 def shapes_of(schemas: Mapping[str, pa.Schema]) -> dict[str, Shape]:
     """The children of each label, from Arrow schemas without the columns of time."""
-    return {label: Shape(tuple(_child(f"{label}.", each) for each in schema)) for label, schema in schemas.items()}
+    return {label: Shape(_children(f"{label}.", list(schema))) for label, schema in schemas.items()}
+
+
+def _children(path: str, given: Sequence[pa.Field]) -> tuple[Child, ...]:
+    both = alike([each.name for each in given])
+    if both is not None:
+        hint = "which most engines do not tell apart; rename one of them"
+        raise SchemaError(f"`{path}{both[0]}` and `{path}{both[1]}` differ in case alone, {hint}")
+    return tuple(_child(path, each) for each in given)
+
+
+def alike(names: Iterable[str]) -> tuple[str, str] | None:
+    """Two names that differ in case alone."""
+    known: dict[str, str] = {}
+    for name in names:
+        other = known.setdefault(name.lower(), name)
+        if other != name:
+            return other, name
+    return None
 
 
 def _child(path: str, given: pa.Field) -> Child:
@@ -75,8 +93,7 @@ def _child(path: str, given: pa.Field) -> Child:
     if pa.types.is_map(kind):
         raise SchemaError(f"`{name}` is a map, which has no fixed children; make it an array of structs")
     if pa.types.is_struct(kind):
-        fields = (kind.field(place) for place in range(kind.num_fields))
-        return Child(given.name, Shape(tuple(_child(f"{name}.", each) for each in fields)))
+        return Child(given.name, Shape(_children(f"{name}.", [kind.field(place) for place in range(kind.num_fields)])))
     return Child(given.name, from_arrow(kind))
 
 
