@@ -33,16 +33,19 @@ def described(plan: Plan, length: Callable[[Bound], str]) -> list[str]:
 
 
 def _kept(plan: Plan, length: Callable[[Bound], str]) -> Iterator[str]:
-    for point in plan.stored:
-        yield f"{point.name} is kept {_how_long(point, length)}"
     for match in plan.matches.values():
-        if not match.uses:
-            yield f"{match.name} is not kept: nothing that comes later can meet it"
+        kept = f"kept {_how_long(match, length)}" if match.uses else "not kept: nothing that comes later can meet it"
+        yield f"{match.name}, {kept}"
+        yield from (f"  {line}" for line in lines_of(match.relation))
     for rule in plan.rules:
         for each in rule.points:
             if isinstance(each, Waiting):
                 timers = ", ".join(timer.identifier for timer in rule.rule.timers)
-                yield f"{each.name} is kept until its timers have passed ({timers} of {rule.rule.head.label})"
+                yield f"{each.name}, kept until its timers have passed ({timers} of {rule.rule.head.label})"
+                yield from (f"  {line}" for line in lines_of(each.new))
+            elif isinstance(each, Joined) and each.uses:
+                yield f"{each.name}, kept {_how_long(each, length)}"
+                yield from (f"  {line}" for line in lines_of(each.relation))
 
 
 def _how_long(point: Match | Joined, length: Callable[[Bound], str]) -> str:
@@ -70,9 +73,12 @@ def _why(point: Match | Joined, endless: Sequence[str]) -> str:
 
 def _computed(plan: Plan) -> Iterator[str]:
     for rule in plan.rules:
-        yield f"{rule.rule.head.label}:" + (" in rounds, as it needs itself" if rule.recursive else "")
+        yield f"{rule.rule.head.label}" + (", in rounds, as it needs itself" if rule.recursive else "")
         for point in rule.points:
-            if isinstance(point, Waiting | Staged) or point.uses:
+            if isinstance(point, Staged):
                 yield f"  {point.name} :="
                 yield from (f"    {line}" for line in lines_of(point.new))
         yield from (f"  {line}" for line in lines_of(rule.derived))
+        if rule.in_bulk is not None:
+            yield "  or, if a step brings much,"
+            yield from (f"  {line}" for line in lines_of(rule.in_bulk))

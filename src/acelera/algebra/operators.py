@@ -23,7 +23,7 @@ from acelera.algebra.expressions import Expression, attributes_of, text_of
 from acelera.algebra.intervals import TIMERS
 from acelera.algebra.patterns import Content, variables_of
 from acelera.algebra.schedules import Schedule
-from acelera.language.tree import Node, fold
+from acelera.language.tree import Node, children, fold
 
 
 @dataclass(frozen=True)
@@ -74,6 +74,11 @@ class Relation(Node):
     def _heading(self) -> Heading:
         """Its attributes, after looking whether what it is made of fits together."""
         raise NotImplementedError
+
+    @property
+    def line(self) -> str:
+        """What it is in words, without what it is made of."""
+        return type(self).__name__.lower()
 
 
 Relation.family = Relation
@@ -310,12 +315,12 @@ def _check_condition(condition: Expression | None, heading: Heading) -> None:
 
 
 def lines_of(relation: Relation) -> list[str]:
-    """The operators, one a line, each before what it is made of."""
+    """The operators, one a line, each before what it is made of; what is stored has lines of its own."""
 
     def combine(node: Relation, inner: Iterable[list[str]]) -> list[str]:
         return [_line(node), *(f"  {line}" for each in inner for line in each)]
 
-    return fold(relation, combine)
+    return fold(relation, combine, lambda node: () if isinstance(node, Stored) else children(node))
 
 
 def _line(node: Relation) -> str:
@@ -327,7 +332,7 @@ def _line(node: Relation) -> str:
             return f"clock {node.identifier}"
         case Stored():
             new = ", ".join(f"{after} for {before}" for before, after in node.renamed if before != after)
-            return f"stored {node.name}" + (f" with {new}" if new else "")
+            return f"{node.name}" + (f" with {new}" if new else "")
         case Timer():
             return f"timer {node.identifier}: {node.kind} {node.anchor}, {node.duration} ticks"
         case Join():
@@ -346,7 +351,5 @@ def _line(node: Relation) -> str:
             return f"merge {', '.join(sorted(node.operand.heading.times))}"
         case Derive():
             return f"derive {node.head.label}"
-        case Parts():
-            return "parts"
         case _:
-            return "union"
+            return node.line

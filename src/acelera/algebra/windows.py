@@ -18,7 +18,16 @@ from math import inf
 
 from acelera.algebra import construction as made
 from acelera.algebra.bounds import Network
-from acelera.algebra.expressions import Attribute, Constant, Expression, Operation, attributes_of, conjuncts, renamed
+from acelera.algebra.expressions import (
+    Attribute,
+    Constant,
+    Expression,
+    Operation,
+    attributes_of,
+    conjuncts,
+    renamed,
+    text_of,
+)
 from acelera.algebra.intervals import Point
 from acelera.algebra.names import time
 from acelera.algebra.operators import Absent, Choice, Collect, Derive, Events, Heading, Join, Relation, Select, Timer
@@ -52,6 +61,11 @@ class Happens(Relation):
     def _heading(self) -> Heading:
         return self.left.heading
 
+    @property
+    def line(self) -> str:
+        """In words."""
+        return f"{'some' if self.expected else 'none'} while {self.window}, by sorting both sides"
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Measured(Relation):
@@ -69,6 +83,11 @@ class Measured(Relation):
     def _heading(self) -> Heading:
         return _with_measures(self.left.heading, self.measures)
 
+    @property
+    def line(self) -> str:
+        """In words."""
+        return f"{_named(self.measures)} while {self.window}, by sorting both sides"
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Around(Relation):
@@ -85,6 +104,15 @@ class Around(Relation):
 
     def _heading(self) -> Heading:
         return _with_measures(self.left.heading, self.measures)
+
+    @property
+    def line(self) -> str:
+        """In words."""
+        return f"{_named(self.measures)} beside each event, by sorting the events of its label"
+
+
+def _named(measures: Sequence[Measure]) -> str:
+    return ", ".join(f"{each.function}({text_of(each.value)})" for each in measures)
 
 
 def _with_measures(heading: Heading, measures: Sequence[Measure]) -> Heading:
@@ -108,6 +136,11 @@ class Cells(Relation):
         heading = self.operand.heading
         return replace(heading, data=heading.data | {self.variable})
 
+    @property
+    def line(self) -> str:
+        """In words."""
+        return f"with cells of {self.size} ticks"
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Without(Relation):
@@ -119,6 +152,11 @@ class Without(Relation):
     def _heading(self) -> Heading:
         heading = self.operand.heading
         return replace(heading, data=heading.data - {self.variable})
+
+    @property
+    def line(self) -> str:
+        """In words."""
+        return "without what only served to compare"
 
 
 # --- rules --------------------------------------------------------------------------------------------------------

@@ -67,3 +67,20 @@ def columns_of_frames(frames: Any) -> pa.Schema | dict[str, pa.Schema]:
         return pa.schema([pa.field(each.name, nullable(each.type)) for each in arrow_schema(frame)])
 
     return {label: columns(each) for label, each in frames.items()} if isinstance(frames, Mapping) else columns(frames)
+
+
+def explained_on_spark(frames: Any, checked: Checked, stream: Announced, aggregates: str) -> list[str]:
+    """How Spark runs a program."""
+    from acelera.algebra.operators import lines_of
+    from acelera.algebra.windows import whole
+    from acelera.programs.components import lines
+
+    if is_growing(frames):
+        task = stream_task(checked, stream, aggregates, "")
+        waits = "where no more rows come, the watermark stands still, and so do timers"
+        return ["on Spark, as a stream", *(f"  {line}" for line in (*lines(task.components), waits))]
+    program = compiled(checked, stream.kind.tick, stream.longest, aggregates)
+    found = ["on Spark, as SQL: a statement for each rule over the events of its labels"]
+    for rule in program.rules:
+        found += [f"  {line}" for line in lines_of(whole(rule))]
+    return found

@@ -282,6 +282,8 @@ class Program:
     def explain(self, schemas: object = None, **options: Unpack[Options]) -> str:
         """What the program is: what is made before what, and its rules in normal form; with schemas, how it runs.
 
+        With Spark frames in place of schemas, it says what Spark will do.
+
         >>> import acelera as ac
         >>> print(ac.xchangeeq("DETECT c { } ON or { a {{ }}, b {{ }} } END").explain())
         program
@@ -296,8 +298,16 @@ class Program:
         """
         if schemas is None:
             return explained(self.ast, self._strata, (), self.text, ())
-        compiled = self._compiled(self._announced(schemas, how(options)))
-        return explained(self.ast, self._strata, compiled.checked.warnings, self.text, compiled.plan())
+        told = how(options)
+        if is_spark(schemas):
+            from acelera.xchangeeq.on_spark import columns_of_frames, explained_on_spark
+
+            compiled = self._compiled(announce(columns_of_frames(schemas), told, self._asked))
+            plan = explained_on_spark(schemas, *compiled.on_spark)
+        else:
+            compiled = self._compiled(self._announced(schemas, told))
+            plan = compiled.plan()
+        return explained(self.ast, self._strata, compiled.checked.warnings, self.text, plan)
 
     def draw(self) -> RuleDrawing:
         """A picture of what is made of what, which shows itself in a notebook."""
