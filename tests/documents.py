@@ -39,6 +39,7 @@ NOT_CODE = {
     ("docs/language.md", "SELECT   item, ..."): "the shape of a query, with dots in it",
     ("docs/programs.md", "timer "): "a picture of windows",
     ("docs/programs.md", "program   = rule"): "a grammar",
+    ("docs/programs-inside.md", "text ─ parser"): "a picture of what is made of what",
 }
 """Why blocks without a language are not run: the page, how the block begins, the reason."""
 

@@ -134,7 +134,7 @@ class DuckSession:
         except BaseException as error:
             self._run("ROLLBACK")
             self._state, self._kept = pickle.loads(before)
-            if isinstance(error, duckdb.Error):
+            if isinstance(error, duckdb.Error | pa.ArrowException):
                 raise DataError(_in_words(error)) from error
             raise
         self._run("COMMIT")
@@ -347,7 +347,7 @@ class DuckSession:
             self._append(name, table)
 
 
-def _in_words(error: duckdb.Error) -> str:
+def _in_words(error: Exception) -> str:
     """What went wrong with the values of events."""
     text = str(error).partition("\n")[0]
     if "Overflow" in text or "out of range" in text.lower():
