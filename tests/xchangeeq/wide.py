@@ -47,7 +47,8 @@ KINDS: dict[str, pa.DataType] = {
 
 _PLAIN = {"a": ["k", "v", "x"], "b": ["k", "v", "nest"], "c": ["k", "item", "tag", "num"]}
 _TYPED = {"a": ["k", "v", "ok", "day", "small"], "b": ["k", "at", "price", "short"], "c": ["tag", "small", "x"]}
-_ODD = {"a": ["k", "v", "x", 'e "l"/é|'], "b": ["v", "x", "nest"], "c": ["k", "item", 'e "l"/é|']}
+_ODD = {"a": ["k", "v", "x", 'e "l"/é|'], "b": ["v", "nest"], "c": ["k", "x", "item", 'e "l"/é|']}
+"""No label has an integer beside a float and nothing else: of any child, large integers would be compared as floats."""
 
 _DAYS = [datetime.date(1969, 12, 31), datetime.date(2024, 2, 29)]
 _VALUES: dict[pa.DataType, list[object]] = {

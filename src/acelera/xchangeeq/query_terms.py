@@ -24,6 +24,7 @@ from acelera.xchangeeq.schemas import (
 Bindings = dict[str, Held]
 
 _BOTH = "stands for both"
+_EITHER = f"{_BOTH}; name the child that is meant"
 
 
 def resolve(query: ast.Query, shapes: Mapping[str, Shape], notes: Notes) -> Bindings:
@@ -85,6 +86,17 @@ def merge(into: Bindings, more: Bindings, query: ast.Query, notes: Notes) -> Non
             into[name] = held
 
 
+def _merge_alternatives(into: Bindings, more: Bindings, query: ast.Query, notes: Notes) -> None:
+    """Add what variables hold in one more alternative of `*` or `desc`: it must be the same in all.
+
+    That it is not makes no alternative impossible, so it is wrong wherever the query stands.
+    """
+    own = Notes()
+    merge(into, more, query, own)
+    for each in own.problems:
+        notes.wrong(each.message, each.span, (each.hint or "").replace(_BOTH, _EITHER))
+
+
 def place_of(name: str, query: ast.Query) -> Span | None:
     """Where a query binds a variable."""
     places = [each.span for each in ast.walk(query) if isinstance(each, ast.Binds) and each.name == name]
@@ -131,17 +143,19 @@ def _one(held: Held) -> Held:
 def _any_of(query: ast.Query, candidates: Sequence[Held], where: str, notes: Notes) -> Bindings:
     """The alternatives of `*` and `desc`: those that can match at all."""
     found: Bindings = {}
-    matching, mixed = 0, Notes()
+    matching, mixed, clashing = 0, Notes(), Notes()
     for each in candidates:
         own = Notes()
         bindings = _term(query, each, own)
+        clashing.problems += [problem for problem in own.problems if (problem.hint or "").endswith(_EITHER)]
         if not own.problems:
             matching += 1
-            merge(found, bindings, query, notes)
+            _merge_alternatives(found, bindings, query, notes)
         mixed.problems += [problem for problem in own.problems if (problem.hint or "").endswith(_BOTH)]
+    notes.add(clashing)
     if not matching and mixed.problems:
         notes.add(Notes(mixed.problems[:1]))
-    elif not matching:
+    elif not matching and not clashing.problems:
         _nothing_matches(query, candidates, where, notes)
     return found if matching else _anything(query)
 
