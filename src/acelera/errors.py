@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import sys
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -261,3 +262,11 @@ def listing(names: Collection[str]) -> str:
 
 
 _MOST_LISTED = 50
+
+
+def outside() -> int:
+    """The `stacklevel` of a warning that the caller gives, so that it points at the code of a user."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and str(frame.f_globals.get("__name__", "")).partition(".")[0] == "acelera":
+        frame, level = frame.f_back, level + 1
+    return level

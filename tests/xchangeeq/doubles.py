@@ -73,5 +73,9 @@ class JudgingEngine:
         return found
 
     @staticmethod
+    def kept_for_ever(checked: Checked, tick: int, longest: Mapping[str, float]) -> list[str]:
+        return []
+
+    @staticmethod
     def explained(checked: Checked, tick: int, longest: Mapping[str, float]) -> list[str]:
         return [f"a tick is {tick} µs", f"longest: {dict(longest)}"]

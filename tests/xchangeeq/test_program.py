@@ -344,6 +344,61 @@ def test_a_label_that_is_no_text() -> None:
         ac.xchangeeq("DETECT b { } ON a {{ }} END").run(table, time="t")
 
 
+# --- slips that would go unnoticed --------------------------------------------------------------------------------
+
+ROWS = [{"type": "temp", "t": 1, "sensor": "s"}, {"type": "smoke", "t": 2, "sensor": None}]
+
+
+@pytest.mark.parametrize(
+    ("label", "message"),
+    [
+        ("tmep", "no row is of type `tmep`; did you mean `temp`\\?"),
+        ("zzzz", "no row is of type `zzzz`; there are `smoke`"),
+    ],
+)
+def test_labels_that_no_row_has(label: str, message: str) -> None:
+    program = ac.xchangeeq(f"DETECT h {{ s {{ var S }} }} ON {label} {{{{ sensor {{{{ var S }}}} }}}} END")
+    with pytest.warns(ac.AceleraWarning, match=message) as told:
+        program.run(ROWS, time="t")
+    assert told[0].filename == __file__
+
+
+@pytest.mark.parametrize("row", [{"s": 5, "n": 1}, {"s": "5", "n": "1"}, {"s": "5", "n": True}, {"s": "5", "n": 1.5}])
+def test_values_of_another_kind(row: dict[str, Any]) -> None:
+    program = ac.xchangeeq("DETECT h { s { var S }, n { var N } } ON a {{ s {{ var S }}, n {{ var N }} }} END")
+    session = program.open({"a": {"t": int, "s": str, "n": int}}, time="t")
+    with pytest.raises(SchemaError, match="in this table, but (string|int64) in the stream"):
+        session.push({"a": [{"t": 1, **row}]})
+    assert session.push({"a": [{"t": 1, "s": "5", "n": 1}]})["h"].num_rows == 1
+
+
+SEALS = """DETECT u { c { var C } } ON and { event m: move {{ c {{ var C }} }},
+    event w: timer:from-start-backward [event m, 12 hours], while w: not seal {{ c {{ var C }} }} } END"""
+LASTING = {"b": int, "e": int, "c": str}
+
+
+def test_what_is_kept_for_ever_matters_to_streams() -> None:
+    program = ac.xchangeeq(SEALS)
+    times = {"begin": "b", "end": "e", "time_unit": "s"}
+    with pytest.warns(ac.AceleraWarning, match="seal is kept for ever: nothing bounds"):
+        program.check({"move": LASTING, "seal": LASTING}, **times)
+    bounded = {"move": "1 hour", "seal": "1 min"}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ac.AceleraWarning)
+        ac.xchangeeq(SEALS).check({"move": LASTING, "seal": LASTING}, longest=bounded, **times)
+        ac.xchangeeq(SEALS).run({"move": [{"b": 1, "e": 2, "c": "x"}], "seal": [{"b": 1, "e": 1, "c": "x"}]}, **times)
+
+
+def test_snapshots_hold_what_still_matters() -> None:
+    text = "DETECT r { } ON and { event i: a {{ }}, event j: b {{ }} } where { i before j, {i, j} within 5 s } END"
+    session = ac.xchangeeq(text).open({"a": {"t": int}, "b": {"t": int}}, time="t", time_unit="s")
+    session.push({"a": [{"t": each} for each in range(1000)]})
+    large = len(session.snapshot())
+    session.push({}, now=2000)
+    assert sum(session.kept().values()) == 1000  # few rows are not looked through
+    assert len(session.snapshot()) < large
+
+
 # --- one name for a function and a package ------------------------------------------------------------------------
 
 ORDERS = [

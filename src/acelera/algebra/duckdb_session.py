@@ -21,7 +21,7 @@ from acelera.algebra.duckdb_program import GIVEN, TAG, DuckProgram, Statement, q
 from acelera.algebra.durations import brought_in, brought_out
 from acelera.algebra.names import REFERENCE
 from acelera.algebra.packing import packed, unpacked
-from acelera.algebra.plan import Group, RulePlan, Staged, Waiting
+from acelera.algebra.plan import Group, Joined, Match, RulePlan, Staged, Waiting
 from acelera.algebra.window_plan import Crossing
 from acelera.errors import DataError
 
@@ -296,13 +296,18 @@ class DuckSession:
                 self._kept[name] = _Kept()
         for point in self.plan.stored:
             kept = self._kept[point.name]
-            if kept.rows > 2 * kept.looked + FEW and not any(use.for_ever for use in point.uses):
-                self._keep_only(point.name, f"{until(point.uses)} > {now}")
+            needed = self._needed(point, now)
+            if needed and kept.rows > 2 * kept.looked + FEW:
+                self._keep_only(point.name, needed)
         for waiting in self._queues():
             kept = self._kept[waiting.name]
             if kept.looked > kept.rows + FEW:  # so many were taken out
                 self._keep_only(waiting.name, "TRUE")
                 self._kept[waiting.name].looked = 0
+
+    def _needed(self, point: Match | Joined, now: int) -> str:
+        """Which tuples still matter; nothing if all do."""
+        return "" if any(use.for_ever for use in point.uses) else f"{until(point.uses)} > {now}"
 
     def _queues(self) -> list[Waiting]:
         return [rule.waiting for rule in self.plan.rules if rule.waiting is not None]
@@ -330,8 +335,11 @@ class DuckSession:
 
     def snapshot(self) -> bytes:
         """All that must be known to go on."""
+        needed = {point.name: self._needed(point, self.now) for point in self.plan.stored}
         names = [name for name in self.program.lasting if self._kept[name].rows]
-        tables = {name: self._fetched(f"SELECT * FROM {quoted(name)}") for name in names}
+        tables = {
+            name: self._fetched(f"SELECT * FROM {quoted(name)} WHERE {needed.get(name) or 'TRUE'}") for name in names
+        }
         return packed(asdict(self._state), tables)
 
     def restore(self, snapshot: bytes | None) -> None:

@@ -46,6 +46,8 @@ def _by_label(events: Any, announced: Announced) -> dict[str, Any]:
     told = functions.col(quoted(name))
     both = functions.concat(functions.lit("there is an event of "), told, functions.lit(_MADE))
     refused = functions.when(told.isin(sorted(announced.made)), functions.raise_error(both).cast("boolean"))
+    lacking = functions.lit(f"an event has no label: {name} is NULL")
+    refused = refused.when(told.isNull(), functions.raise_error(lacking).cast("boolean"))
     found = {label: events.filter(refused.otherwise(told == label)).drop(name) for label in announced.labels}
     return {**found, _OTHERS: events.filter(~told.isin(*announced.labels)).drop(name)}
 

@@ -80,3 +80,16 @@ def explained(checked: Checked, tick: Fraction | int = 1, longest: Mapping[str, 
     """The plan of a program, and what is kept for how long."""
     program = compiled(checked, tick, longest)
     return described(program.plan, lambda ticks: length_of(ticks, Fraction(tick)))
+
+
+def kept_for_ever(checked: Checked, tick: Fraction | int, longest: Mapping[str, Bound]) -> list[str]:
+    """What of a stream is never forgotten, and what to do about it."""
+    found = []
+    for match in compiled(checked, tick, longest).plan.matches.values():
+        if any(use.for_ever for use in match.uses):
+            label = " or ".join(sorted(match.labels)) or "the clock"
+            found.append(
+                f"{label} is kept for ever: nothing bounds how long after it others of its rule may end; say how long "
+                "events last with longest={…}, or add within (explain shows which)"
+            )
+    return list(dict.fromkeys(found))

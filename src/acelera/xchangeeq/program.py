@@ -16,8 +16,9 @@ import pyarrow as pa
 from acelera.algebra.names import BEGIN, END
 from acelera.engine.storage.snapshots import fingerprint_of, unpack
 from acelera.engine.storage.validation import fitting
-from acelera.errors import AceleraWarning, Problem, UsageError, did_you_mean, render
+from acelera.errors import AceleraWarning, Problem, UsageError, did_you_mean, outside, render
 from acelera.programs.announcement import Announced, Asked, announce, columns_of, labels_in
+from acelera.programs.columns import plain_column
 from acelera.programs.descriptions import announced_by
 from acelera.programs.inputs import Given, read
 from acelera.programs.options import How, how
@@ -26,7 +27,8 @@ from acelera.programs.report.run import MOST_EVENTS
 from acelera.programs.running import run_in_pieces, run_whole
 from acelera.programs.session import ProgramSession
 from acelera.programs.stepping import Stepping
-from acelera.spark.schemas import is_spark
+from acelera.spark.schemas import is_frame, is_spark
+from acelera.spelling import warn_of_missing_types
 from acelera.tables import in_batches, to_arrow
 from acelera.xchangeeq import ast
 from acelera.xchangeeq.checker import Checked, check, check_rules
@@ -46,6 +48,7 @@ if TYPE_CHECKING:
     from acelera.programs.options import Options
     from acelera.programs.report.run import Run
 
+KEPT_FOR_EVER = "is kept for ever"
 METHODS = ("engine", "semantics")
 AGGREGATES = ("nodes", "set")
 
@@ -79,6 +82,12 @@ class _Compiled:
         from acelera.xchangeeq.engine import resumed
 
         return resumed(*self.options, self.aggregates, data)
+
+    def kept_for_ever(self) -> list[str]:
+        """What an engine can never forget, in words."""
+        from acelera.xchangeeq.engine import kept_for_ever
+
+        return kept_for_ever(*self.options)
 
     def plan(self) -> list[str]:
         """How an engine runs it, in words."""
@@ -211,8 +220,12 @@ class Program:
         if method == "engine" and _in_pieces(tables) and not self._asked.every:
             schema, batches = in_batches(tables)
             return self._run_in_pieces(schema, batches, told)
+        tables = _as_tables(tables)
         compiled, given = self._given(tables, told)
-        return self._derived(compiled, given, method)
+        found = self._derived(compiled, given, method)
+        if isinstance(tables, pa.Table) and not any(table.num_rows for table in found.values()):
+            self._warn_of_labels(tables, told, nothing_found=True)
+        return found
 
     def report(
         self, tables: object, path: str | PathLike[str], *, events: int = MOST_EVENTS, **options: Unpack[Options]
@@ -258,7 +271,7 @@ class Program:
         >>> session.push({"a": [{"t": 1, "v": "x"}]})["b"].to_pylist()
         [{'begin': 1, 'end': 1, 'v': 'x'}]
         """
-        compiled = self._compiled(announce(columns_of(schemas), how(options), self._asked))
+        compiled = self._compiled(self._announced(schemas, how(options)))
         return self._session(compiled, compiled.open())
 
     def resume(self, snapshot: bytes) -> ProgramSession:
@@ -299,13 +312,12 @@ class Program:
         if schemas is None:
             return explained(self.ast, self._strata, (), self.text, ())
         told = how(options)
+        compiled = self._compiled(self._announced(schemas, told))
         if is_spark(schemas):
-            from acelera.xchangeeq.on_spark import columns_of_frames, explained_on_spark
+            from acelera.xchangeeq.on_spark import explained_on_spark
 
-            compiled = self._compiled(announce(columns_of_frames(schemas), told, self._asked))
             plan = explained_on_spark(schemas, *compiled.on_spark)
         else:
-            compiled = self._compiled(self._announced(schemas, told))
             plan = compiled.plan()
         return explained(self.ast, self._strata, compiled.checked.warnings, self.text, plan)
 
@@ -320,13 +332,28 @@ class Program:
 
     def _announced(self, tables: object, told: How) -> Announced:
         """What is known of tables or of their schemas; of one table for all labels, also which labels its rows have."""
-        come = labels_in(tables, told, self._asked) if isinstance(tables, pa.Table) else None
+        if is_spark(tables):
+            from acelera.xchangeeq.on_spark import columns_of_frames
+
+            return announce(columns_of_frames(tables), told, self._asked)
+        if isinstance(tables, Mapping) and any(map(is_frame, tables.values())):
+            raise UsageError("some of these are Spark DataFrames, others are not; give all as the one or as the other")
+        if not isinstance(tables, pa.Table):
+            return announce(columns_of(tables), told, self._asked)
+        come = labels_in(tables, told, self._asked)
+        self._warn_of_labels(tables, told, nothing_found=False)
         return announce(columns_of(tables), told, self._asked, come)
+
+    def _warn_of_labels(self, table: pa.Table, told: How, nothing_found: bool) -> None:
+        """A label that no row has is most likely misspelt, if there is one like it, or if nothing was found."""
+        if told.type_column in table.column_names:
+            types = plain_column(table.column(told.type_column)).unique().drop_null().to_pylist()
+            warn_of_missing_types(set(self.labels), set(map(str, types)), nothing_found, outside() + 1)
 
     def _given(self, tables: object, told: How) -> tuple[_Compiled, Given]:
         """The program over tables that are there, and their events."""
         tables = _as_tables(tables)
-        compiled = self._compiled(self._announced(tables, told))
+        compiled = self._compiled(self._announced(tables, told), lasting=False)
         return compiled, read(compiled.stream, tables)
 
     def _derived(self, compiled: _Compiled, given: Given, method: str) -> dict[str, pa.Table]:
@@ -338,14 +365,15 @@ class Program:
             made = [judged(self.ast, given, checked.outputs, self.aggregates, tick)]
         return shown(made, compiled.checked.schemas, compiled.stream.kind)
 
-    def _compiled(self, stream: Announced) -> _Compiled:
-        """The program over a stream: what is checked, and what is run."""
+    def _compiled(self, stream: Announced, lasting: bool = True) -> _Compiled:
+        """The program over a stream, which goes on if it is `lasting`: what is checked, and what is run."""
         # Labels that no rule asks for are known, so that one may be what was meant; what they have is of no account.
         others = dict.fromkeys(stream.others or (), pa.schema([]))
         checked = check(self.ast, {**others, **stream.labels}, self.text)
         check_lengths(self.ast, stream.kind, self.text)
-        self._warn(checked)
-        return _Compiled(checked, replace(stream, longest=self._longest(stream)), self.aggregates)
+        compiled = _Compiled(checked, replace(stream, longest=self._longest(stream)), self.aggregates)
+        self._warn(compiled, lasting)
+        return compiled
 
     def _longest(self, stream: Announced) -> dict[str, float]:
         """How long the events of each label that comes in last at most."""
@@ -357,12 +385,15 @@ class Program:
         found: dict[str, float] = dict.fromkeys(stream.labels, 0 if stream.how.points else inf)
         return found | {label: longest_ticks(label, text, stream.kind) for label, text in told.items()}
 
-    def _warn(self, checked: Checked) -> None:
-        """Warn once of each thing that is most likely not meant."""
-        for problem in checked.warnings:
+    def _warn(self, compiled: _Compiled, lasting: bool) -> None:
+        """Warn once of each thing that is most likely not meant; what is kept for ever matters to streams alone."""
+        found = [each for each in compiled.checked.warnings if lasting or KEPT_FOR_EVER not in each.message]
+        if lasting and not any(KEPT_FOR_EVER in each.message for each in found):
+            found += [Problem(each) for each in compiled.kept_for_ever()]
+        for problem in found:
             if problem not in self._told:
                 self._told.add(problem)
-                warnings.warn(render(problem, self.text), AceleraWarning, stacklevel=4)
+                warnings.warn(render(problem, self.text), AceleraWarning, stacklevel=outside())
 
     def _session(self, compiled: _Compiled, engine: Stepping) -> ProgramSession:
         return ProgramSession(engine, compiled.stream, compiled.checked.schemas, self._fingerprint)
@@ -374,11 +405,11 @@ class Program:
 
     def _run_spark(self, frames: Any, told: How, method: str, late_events: str | None) -> Any:
         """The frames of what is derived, or all of it in one, if rows still come."""
-        from acelera.xchangeeq.on_spark import columns_of_frames, is_growing, run_stream, run_whole_frames
+        from acelera.xchangeeq.on_spark import is_growing, run_stream, run_whole_frames
 
         if method != "engine":
             raise UsageError(f"method={method!r} takes tables; collect the rows of a Spark DataFrame: frame.toArrow()")
-        compiled = self._compiled(announce(columns_of_frames(frames), told, self._asked))
+        compiled = self._compiled(self._announced(frames, told), lasting=is_growing(frames))
         if is_growing(frames):
             return run_stream(frames, *compiled.on_spark, self._fingerprint, late_events)
         if late_events is not None:
