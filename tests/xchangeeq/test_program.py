@@ -367,7 +367,7 @@ def test_labels_that_no_row_has(label: str, message: str) -> None:
 def test_values_of_another_kind(row: dict[str, Any]) -> None:
     program = ac.xchangeeq("DETECT h { s { var S }, n { var N } } ON a {{ s {{ var S }}, n {{ var N }} }} END")
     session = program.open({"a": {"t": int, "s": str, "n": int}}, time="t")
-    with pytest.raises(SchemaError, match="in this table, but (string|int64) in the stream"):
+    with pytest.raises(SchemaError, match=r"in this table, but (string|int64) in the stream"):
         session.push({"a": [{"t": 1, **row}]})
     assert session.push({"a": [{"t": 1, "s": "5", "n": 1}]})["h"].num_rows == 1
 
