@@ -137,6 +137,16 @@ def refuse_repeated(names: Iterable[str], where: str = "") -> None:
         raise SchemaError(f"the column `{min(repeated)}` occurs twice{where}; rename one of them")
 
 
+def names_alike(names: Iterable[str]) -> tuple[str, str] | None:
+    """Two names that differ in case alone."""
+    known: dict[str, str] = {}
+    for name in names:
+        other = known.setdefault(name.lower(), name)
+        if other != name:
+            return other, name
+    return None
+
+
 def _from_columns(
     columns: dict[str, Type], type_column: str | None, event_type: str | None, stream: str | None
 ) -> Schema:

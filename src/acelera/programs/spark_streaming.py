@@ -15,12 +15,13 @@ from typing import Any
 import pyarrow as pa
 
 from acelera.errors import SchemaError, UsageError, did_you_mean, listing
+from acelera.language.schema import names_alike
 from acelera.language.types import Type, from_arrow
 from acelera.programs.components import Component
 from acelera.programs.stream_task import BEGIN, END, TIMESTAMP, TYPE, ProgramTask
 from acelera.spark.hosting import Transport, hosted, unpacked, with_late_events
 from acelera.spark.pipeline import BUCKETS
-from acelera.spark.running import all_grow, names_alike, refuse_alike, see_to_python, tells_case
+from acelera.spark.running import all_grow, refuse_alike, see_to_python, tells_case
 from acelera.spark.schemas import arrow_schema, spark_schema
 from acelera.spark.spark_expressions import quoted
 from acelera.spark.watermarks import check_requirements, check_watermark, delay_of, with_watermark

@@ -16,7 +16,7 @@ import pyarrow as pa
 from acelera.engine.compiled_query import CompiledQuery
 from acelera.engine.predicates.letters import LETTER
 from acelera.errors import AceleraWarning, SchemaError, UsageError
-from acelera.language.schema import Schema
+from acelera.language.schema import Schema, names_alike
 from acelera.spark.batch import run_batch
 from acelera.spark.pipeline import pipeline_of
 from acelera.spark.schemas import arrow_schema, nullable, spark_schema
@@ -66,16 +66,6 @@ def all_grow(frames: Mapping[str, Any]) -> bool:
             f"the frame of {growing[0]} is a stream, that of {whole[0]} is not; read both with readStream or with read"
         )
     return bool(growing)
-
-
-def names_alike(names: Iterable[str]) -> tuple[str, str] | None:
-    """Two names that differ in case alone."""
-    known: dict[str, str] = {}
-    for name in names:
-        other = known.setdefault(name.lower(), name)
-        if other != name:
-            return other, name
-    return None
 
 
 def tells_case(frame: Any) -> bool:

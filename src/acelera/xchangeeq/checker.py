@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from acelera.errors import Problem, Span
+from acelera.language.schema import names_alike
 from acelera.xchangeeq import ast
 from acelera.xchangeeq.absolute_timers import check_timers
 from acelera.xchangeeq.cautions import warn
@@ -18,7 +19,7 @@ from acelera.xchangeeq.operands import check_condition
 from acelera.xchangeeq.printer import nodes_below, print_node
 from acelera.xchangeeq.problems import Notes, ProgramCheckError
 from acelera.xchangeeq.query_terms import Bindings, columns_read, merge, resolve
-from acelera.xchangeeq.schemas import Conflict, Content, Held, Shape, alike, arrow_schema, joined, said, shapes_of
+from acelera.xchangeeq.schemas import Conflict, Content, Held, Shape, arrow_schema, joined, said, shapes_of
 from acelera.xchangeeq.scopes import check_identifiers, check_variables
 from acelera.xchangeeq.strata import RuleGraph, Strata, graph_of, stratify
 
@@ -117,7 +118,7 @@ def _ruled(program: ast.Program, text: str, notes: Notes) -> tuple[tuple[NormalR
 def _check_labels(rules: Sequence[NormalRule], labels: Mapping[str, Shape], notes: Notes) -> None:
     """What rules make under one label, and rows have, must be told apart by more than case."""
     for rule in rules:
-        both = alike(labels[rule.head.label].labels)
+        both = names_alike(labels[rule.head.label].labels)
         if both is not None:
             message = f"{rule.head.label} has {both[0]} and {both[1]}, which differ in case alone"
             notes.wrong(message, rule.head.span, "most engines do not tell them apart; give one of them another label")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import pyarrow as pa
 
 from acelera.errors import SchemaError
+from acelera.language.schema import names_alike
 from acelera.language.types import INT, NUMBERS, STRING, UNKNOWN, Kind, Type, from_arrow, unify
 
 
@@ -65,21 +66,11 @@ def shapes_of(schemas: Mapping[str, pa.Schema]) -> dict[str, Shape]:
 
 
 def _children(path: str, given: Sequence[pa.Field]) -> tuple[Child, ...]:
-    both = alike([each.name for each in given])
+    both = names_alike([each.name for each in given])
     if both is not None:
         hint = "which most engines do not tell apart; rename one of them"
         raise SchemaError(f"`{path}{both[0]}` and `{path}{both[1]}` differ in case alone, {hint}")
     return tuple(_child(path, each) for each in given)
-
-
-def alike(names: Iterable[str]) -> tuple[str, str] | None:
-    """Two names that differ in case alone."""
-    known: dict[str, str] = {}
-    for name in names:
-        other = known.setdefault(name.lower(), name)
-        if other != name:
-            return other, name
-    return None
 
 
 def _child(path: str, given: pa.Field) -> Child:
