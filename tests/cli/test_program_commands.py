@@ -172,6 +172,22 @@ def test_draw(acelera: Acelera, given: list[str], begins: str) -> None:
     assert result.exit_code == 0 and text.startswith(begins) and "fire" in text
 
 
+@pytest.mark.parametrize("file", ["rules.xceq", "q.acel"])
+def test_pictures_of_unknown_kinds_are_refused(acelera: Acelera, file: str) -> None:
+    result = acelera("draw", file, "-o", "x.png")
+    assert result.exit_code == 2 and "there are .dot, .gv, .mmd, .mermaid, .svg, and --format" in result.stderr
+    assert not Path("x.png").exists()
+    assert acelera("draw", file, "-o", "x.png", "--format", "svg").exit_code == 0
+
+
+def test_a_program_that_is_taken_for_a_query(acelera: Acelera) -> None:
+    Path("fire.txt").write_text(f"# rules\n{FIRE}")
+    for command in (["run", "fire.txt", "events.csv", "--time", "begin"], ["draw", "fire.txt"]):
+        result = acelera(*command)
+        assert result.exit_code == 2
+        assert "`fire.txt` holds a program of rules; the names of programs end with .xceq" in result.stderr
+
+
 def test_report(acelera: Acelera) -> None:
     result = acelera("report", "rules.xceq", "events.csv", "--time-unit", "s", "-o", "pages/fire.html")
     assert result.exit_code == 0 and result.stdout == ""

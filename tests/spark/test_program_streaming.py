@@ -181,6 +181,11 @@ def test_the_columns_of_a_result(empty: Files) -> None:
     assert streamed["avg_temp"].columns == ["begin", "end", "sensor", "value"]
     for frame in (streamed.frame, streamed["fire"]):
         assert [each.name for each in frame.schema if each.metadata] == ["end"]
+    assert list(streamed) == ["fire", "burnt_down", "avg_temp"] and len(streamed) == 3
+    assert [(label, frame.columns[:2]) for label, frame in streamed.items()] == [
+        (label, ["begin", "end"]) for label in streamed
+    ]
+    assert "fire" in streamed and "fires" not in streamed and streamed.get("fires") is None
     with pytest.raises(ac.UsageError, match=r"no rule makes `fires`; did you mean `fire`\? \(it has fire, burnt_down"):
         streamed["fires"]
 

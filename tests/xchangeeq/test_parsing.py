@@ -622,6 +622,12 @@ MISTAKES = [
         "unexpected `like`; expected a comparison such as `=` or `<`",
         None,
     ),
+    (
+        " rules/cold.xceq\n",
+        1,
+        "this is the name of a file, not a program",
+        'read the file first: ac.xchangeeq(Path("rules/cold.xceq").read_text())',
+    ),
 ]
 
 
@@ -631,6 +637,46 @@ def test_mistakes(text: str, column: int, message: str, hint: str | None) -> Non
         parse_program(text)
     problem = caught.value.problems[0]
     assert (caught.value.column, problem.message, problem.hint) == (column, message, hint)
+
+
+NO_TIMES = "expressions cannot read the times of events; copy the time into a column of data, and bind that"
+NO_NULL = "there is no null; that a child is missing is written without: temp {{ without value {{ }} }}"
+NO_DISTINCT = "all v { var V } in a head has each value once; count these in a second rule"
+COUNTED = "events are counted by count(all var X), with while w: collect var X -> ping {{ }}"
+HYPHEN = "names have no -, which subtracts: write var my_…"
+FOREIGN = {
+    "DETECT d { } ON a {{ b {{ }} }} where { i.begin > 5 } END": NO_TIMES,
+    "DETECT d { at { i . end } } ON a {{ }} END": NO_TIMES,
+    "DETECT d { at { begin(i) } } ON a {{ }} END": NO_TIMES,
+    "DETECT d { } ON a {{ }} where { i.value > 5 } END": "children are named by nested terms: area {{ zip {{ var Z }} }}",
+    "DETECT d { } ON a {{ }} where { var V = null } END": NO_NULL,
+    "DETECT d { } ON a {{ }} where { var V IS NOT NULL } END": NO_NULL,
+    "DETECT d { } ON a {{ v {{ NULL }} }} END": NO_NULL,
+    "DETECT d { n { count(*) } } ON a {{ }} END": COUNTED,
+    "DETECT d { n { count(all *) } } ON a {{ }} END": COUNTED,
+    "DETECT d { n { count(all) } } ON a {{ }} END": COUNTED,
+    "DETECT d { n { count(all distinct var V) } } ON a {{ }} END": NO_DISTINCT,
+    "DETECT d { n { count(DISTINCT var V) } } ON a {{ }} END": NO_DISTINCT,
+    "DETECT d { } ON a {{ }} where { var V in (1, 2) } END": "name each of them: or { var V = 1, var V = 2 }",
+    "DETECT d { v { var my-var } } ON a {{ }} END": HYPHEN,
+    "DETECT d { v { var my-own } } ON a {{ }} END": HYPHEN,
+    "DETECT d { } ON a {{ v {{ var my-var }} }} END": HYPHEN,
+    "DETECT d { } ON AND { event a: a {{ }} } END": "all words but DETECT, ON and END are in lower case: and { … }",
+    "DETECT d { } ON Or { a {{ }}, while i: not b {{ }} } END": (
+        "all words but DETECT, ON and END are in lower case: or { … }"
+    ),
+    "DETECT d { } ON AND {{ a {{ }}, b {{ event i: c }} }} END": (
+        "events are named in the body of a rule only, not within terms"
+    ),
+}
+"""What other languages have, and what is said of it."""
+
+
+@pytest.mark.parametrize("text", FOREIGN)
+def test_what_other_languages_have(text: str) -> None:
+    with pytest.raises(ProgramSyntaxError) as caught:
+        parse_program(text)
+    assert caught.value.problems[0].hint == FOREIGN[text]
 
 
 def test_a_mistake_is_shown_with_its_line() -> None:

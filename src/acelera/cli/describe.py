@@ -139,7 +139,7 @@ def draw(file: Any, kind: str | None, output: str) -> None:
       acelera draw examples/rise.acel --format mermaid
       acelera draw examples/fire.xceq -o fire.svg
     """
-    kind = kind or PICTURES.get(Path(output).suffix.lower(), "dot")
+    kind = kind or _kind_of(output)
     drawing = _drawing(file)
     text = {"dot": lambda: drawing.dot, "mermaid": lambda: drawing.mermaid, "svg": drawing.svg}[kind]()
     if output == "-":
@@ -154,6 +154,17 @@ def draw(file: Any, kind: str | None, output: str) -> None:
             partial.write_text(text + "\n", encoding="utf-8")
     except OSError as error:
         raise not_written(output, error) from error
+
+
+def _kind_of(output: str) -> str:
+    """The kind of picture that the ending of a file tells; one without an ending is DOT, as standard output."""
+    suffix = Path(output).suffix.lower()
+    if suffix and suffix not in PICTURES:
+        raise click.UsageError(
+            f"`{output}` ends with {suffix}, which is no kind of picture that is drawn here; there are "
+            f"{', '.join(PICTURES)}, and --format"
+        )
+    return PICTURES.get(suffix, "dot")
 
 
 def _drawing(file: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -30,8 +31,13 @@ OF_PROGRAMS = ("time", "begin", "end", "time_unit", "longest", "method")
 
 
 def is_program(file: Any) -> bool:
-    """Whether a file holds a program of rules; its name tells."""
-    return Path(str(getattr(file, "name", ""))).suffix.lower() == SUFFIX
+    """Whether a file holds a program of rules; its name tells, and a program of another name is refused."""
+    name = str(getattr(file, "name", ""))
+    if Path(name).suffix.lower() == SUFFIX:
+        return True
+    if _holds_rules(file):
+        raise click.UsageError(f"`{name}` holds a program of rules; the names of programs end with {SUFFIX}")
+    return False
 
 
 def refuse_options(context: click.Context) -> None:
@@ -41,3 +47,15 @@ def refuse_options(context: click.Context) -> None:
         if name in context.params and context.get_parameter_source(name) is not ParameterSource.DEFAULT:
             why = f"for queries; {OF_QUERIES[name]}" if program else f"for programs, which are files {SUFFIX}"
             raise click.UsageError(f"--{name.replace('_', '-')} is {why}")
+
+
+def _holds_rules(file: Any) -> bool:
+    """Whether a text that can be read twice begins as programs do."""
+    if not file.seekable():
+        return False
+    try:
+        return re.match(r"(?:\s|(?:--|#)[^\n]*)*DETECT\b", file.read(), re.IGNORECASE) is not None
+    except (UnicodeDecodeError, OSError):
+        return False  # told where it is read in earnest
+    finally:
+        file.seek(0)

@@ -138,6 +138,8 @@ def _hint(found: str, kind: str, span: Span, text: str, expected: set[str], star
     """How to mend it, from the most telling sign to the least."""
     before, after = text[: span.start].rstrip(), text[span.end :].lstrip()
     place = _Place(found, kind, before, after, text[max(0, span.start - 1) : span.end + 1], expected)
+    if found.upper() == "DETECT" and {"MATCH", "SELECT"} <= expected:
+        return "this is a program of rules: read it with ac.xchangeeq(…); at the command line its file ends with .xceq"
     if start == "query" and before == "" and "MATCH" in expected and found.upper() not in _FOREIGN:
         close = nearest(found, ["MATCH", "SELECT", "FROM"])
         return f"did you mean {close}?" if close else "a query begins with MATCH (or SELECT, FROM): MATCH A ; B"

@@ -7,7 +7,7 @@ happens there.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from typing import Any
@@ -28,8 +28,8 @@ from acelera.spark.watermarks import check_requirements, check_watermark, delay_
 
 
 @dataclass(frozen=True)
-class Streamed:
-    """All that a program derives from a stream.
+class Streamed(Mapping[str, Any]):
+    """All that a program derives from a stream: a frame for each label, as `run` gives it for tables.
 
     `frame` has the columns type, begin and end, and a struct for each label that has children. What is written of
     `streamed["fire"]` and of `streamed["burnt_down"]` are two streams to Spark, each of which runs the whole program.
@@ -55,6 +55,21 @@ class Streamed:
         own = self.frame.filter(functions.col(TYPE) == label)
         inner = (functions.col(f"{quoted(label)}.{quoted(name)}").alias(name) for name in children)
         return own.select(BEGIN, END, *inner)
+
+    def __contains__(self, label: object) -> bool:
+        return label in self.outputs
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.outputs)
+
+    def __len__(self) -> int:
+        return len(self.outputs)
+
+    def get(self, label: str, default: Any = None) -> Any:
+        """The events of one label, if rules make it."""
+        if label not in self.outputs:
+            return default
+        return self[label]
 
 
 def run_streaming(frames: Any, task: ProgramTask, late_events: str | None = None) -> Streamed:

@@ -6,13 +6,13 @@ from collections.abc import Collection, Iterator, Mapping
 from fractions import Fraction
 from itertools import combinations
 
-from acelera.errors import did_you_mean
+from acelera.errors import did_you_mean, listing
 from acelera.xchangeeq import ast
 from acelera.xchangeeq.heads import variables_in
 from acelera.xchangeeq.mistakes import RESERVED
 from acelera.xchangeeq.normal import NormalRule
 from acelera.xchangeeq.problems import Notes
-from acelera.xchangeeq.query_terms import bound
+from acelera.xchangeeq.query_terms import bound, children_named
 from acelera.xchangeeq.schemas import Shape
 from acelera.xchangeeq.scopes import positive
 from acelera.xchangeeq.strata import root_label
@@ -21,6 +21,7 @@ from acelera.xchangeeq.strata import root_label
 def warn(rule: NormalRule, labels: Mapping[str, Shape], notes: Notes) -> None:
     """Note all warnings of a rule that has no mistakes; `labels` are those of rows and of heads."""
     _unknown_labels(rule, labels, notes)
+    _left_over(rule, labels, notes)
     _windows_with_their_anchor(rule, labels, notes)
     _same_events(rule, labels, notes)
     _unbounded_state(rule, notes)
@@ -34,6 +35,33 @@ def _unknown_labels(rule: NormalRule, labels: Collection[str], notes: Notes) -> 
         near = did_you_mean(label, labels)
         hint = f"the word {label.lower()} is written in lower case" if label.lower() in RESERVED else None
         notes.warn(f"no row and no head has the label {label}{near}", query.span, hint)
+
+
+def _left_over(rule: NormalRule, labels: Mapping[str, Shape], notes: Notes) -> None:
+    """Total terms that do not name all children of their label: single braces are easily written for double ones."""
+    roots = (bound(query) for _, query in rule.queries)
+    todo = [(root, labels.get(root.label or "", Shape())) for root in roots if isinstance(root, ast.Labelled)]
+    while todo:
+        term, shape = todo.pop()
+        named = children_named(term)
+        if term.total and None not in named and set(shape.labels) - set(named):
+            _warn_of_left_over(term, shape, notes)
+        for label, terms in named.items():
+            child = shape.child(label or "")
+            if child is not None and isinstance(child.content, Shape):
+                todo += [(each, child.content) for each in terms]
+
+
+def _warn_of_left_over(term: ast.Labelled, shape: Shape, notes: Notes) -> None:
+    named = [label for label in children_named(term) if label is not None]
+    others = listing([label for label in shape.labels if label not in named])
+    shown, partial = ("[ … ]", "[[ … ]]") if term.ordered else ("{ … }", "{{ … }}")
+    asked = f"no other children than {listing(named)}" if named else "no children"
+    notes.warn(
+        f"{term.label} {shown} matches what has {asked}; {term.label} may have {others}{', too' if named else ''}",
+        term.span,
+        f"write {term.label} {partial} to allow others",
+    )
 
 
 # --- choice B: windows are closed ---------------------------------------------------------------------------------
@@ -73,7 +101,8 @@ def _way_out(window: str, anchor: str, begin: Fraction, end: Fraction) -> str:
     if begin < 0 < end:
         return f"make two windows, one that ends before {anchor}, one that begins after it"
     kind = "shorten" if begin < 0 else "shorten-begin"
-    return f"open the window: event o: timer:{kind} [ event {window}, 1 ms ], while o: not …"
+    opened = f"event o: timer:{kind} [ event {window}, 1 ms ] (or the least unit of your times)"
+    return f"open the window: {opened}, while o: not …"
 
 
 def reach(window: str, rule: NormalRule, length: Fraction = Fraction(0)) -> tuple[str, Fraction, Fraction]:

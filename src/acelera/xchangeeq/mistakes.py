@@ -38,6 +38,11 @@ _FOREIGN = {
     "WITHIN": "how long it may take is a condition: … where { {i, j} within 1 min }",
 }
 
+_NO_TIMES = "expressions cannot read the times of events; copy the time into a column of data, and bind that"
+_NO_NULL = "there is no null; that a child is missing is written without: temp {{ without value {{ }} }}"
+_NO_DISTINCT = "all v { var V } in a head has each value once; count these in a second rule"
+_COUNT_EVENTS = "events are counted by count(all var X), with while w: collect var X -> ping {{ }}"
+
 _SYMBOLS = {
     "LBRACE": "{",
     "RBRACE": "}",
@@ -57,6 +62,9 @@ _SYMBOLS = {
 
 def explain_syntax_error(error: lark.UnexpectedInput, text: str) -> Problem:
     """The problem behind an error of the parser."""
+    if re.fullmatch(r"\S+\.xceq", text.strip()):
+        hint = f'read the file first: ac.xchangeeq(Path("{text.strip()}").read_text())'
+        return Problem("this is the name of a file, not a program", Span(0, len(text)), hint)
     if isinstance(error, lark.UnexpectedCharacters):
         return _bad_character(error.pos_in_stream or 0, text)
     assert isinstance(error, lark.UnexpectedToken)
@@ -90,6 +98,8 @@ def _bad_character(offset: int, text: str) -> Problem:
         ".": "children are named by nested terms: area {{ zip {{ var Z }} }}",
         "%": "there is no remainder",
     }
+    if re.match(r"\.\s*(?:begin|end|start|time|ts|timestamp)\b", text[offset:]):
+        hints["."] = _NO_TIMES
     otherwise = None if char.isascii() else "a label that holds it is written in backticks"
     return Problem(f"the character {char!r} has no meaning here", span, hints.get(char, otherwise))
 
@@ -162,11 +172,44 @@ def _refused(place: _Place, span: Span) -> Problem | None:
 
 def _hint(place: _Place) -> str | None:
     """How to mend it, from the most telling sign to the least."""
-    for rule in (_hint_of_rules, _hint_of_timers, _hint_of_words, _hint_of_braces, _hint_in_conditions):
+    for rule in (
+        _hint_of_sql,
+        _hint_of_hyphens,
+        _hint_of_rules,
+        _hint_of_timers,
+        _hint_of_words,
+        _hint_of_braces,
+        _hint_in_conditions,
+    ):
         hint = rule(place)
         if hint is not None:
             return hint
     return None
+
+
+def _hint_of_sql(place: _Place) -> str | None:
+    """What SQL has in expressions, and this language has not, or writes otherwise."""
+    word, expected = place.found.lower(), place.expected
+    if (word in ("null", "none") and "NUMBER" in expected) or (word == "is" and "COMPARE" in expected):
+        return _NO_NULL
+    if place.follows(r"\{\s*(?:null|NULL)") and "LBRACE" in expected:
+        return _NO_NULL
+    if word == "in" and "COMPARE" in expected:
+        return "name each of them: or { var V = 1, var V = 2 }"
+    if word == "distinct" or place.follows(r"\((?:\s*all)?\s*(?:distinct|DISTINCT)"):
+        return _NO_DISTINCT
+    if (word == "*" and place.follows(r"\w\s*\((?:\s*all)?")) or (word == ")" and place.follows(r"\(\s*all")):
+        return _COUNT_EVENTS
+    if place.follows(r"\b(?:begin|end|start)\s*\(") and "FUNCTION" in expected:
+        return _NO_TIMES
+    return None
+
+
+def _hint_of_hyphens(place: _Place) -> str | None:
+    """Variables with a hyphen in their name."""
+    in_a_term = place.found == "-" and "ARROW" in place.expected
+    name = place.follows(r"\bvar\s+(\w+)" if in_a_term else r"\bvar\s+(\w+)-(?:\s*var)?")
+    return f"names have no -, which subtracts: write var {name.group(1)}_…" if name else None
 
 
 def _hint_of_rules(place: _Place) -> str | None:
@@ -226,6 +269,9 @@ def _hint_of_words(place: _Place) -> str | None:
         return _FOREIGN["NOT"]
     if found in RESERVED and "LABEL" in place.expected and re.match(r"[{\[]", place.after):
         return f"`{found}` is a word of the language; as a label it is written in backticks"
+    capital = re.search(r"\b(AND|And|OR|Or)\s*$", place.before[: unclosed(place.before)])
+    if found in ("event", "while") and capital:
+        return f"all words but DETECT, ON and END are in lower case: {capital.group(1).lower()} {{ … }}"
     if found in ("event", "while") and "LABEL" in place.expected:
         return "events are named in the body of a rule only, not within terms"
     if found in ("without", "optional") and "LABEL" in place.expected:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from acelera.errors import Span, did_you_mean, listing
-from acelera.language.types import BOOL, FLOAT, INT, STRING, UNKNOWN, Type, unify
+from acelera.language.types import BOOL, FLOAT, INT, NUMBERS, STRING, UNKNOWN, Kind, Type, unify
 from acelera.xchangeeq import ast
 from acelera.xchangeeq.problems import Notes
 from acelera.xchangeeq.schemas import (
@@ -116,7 +116,8 @@ def _term(query: ast.Query, node: Held, notes: Notes) -> Bindings:
             if isinstance(node, Child):
                 notes.wrong(f"{node.label} is a child, not a value", query.span)
             elif not comparable(type_of_value(value), node):
-                notes.wrong(f"{said(node)} and {said(type_of_value(value))} are compared", query.span)
+                hint = _of_quotes(value, node)
+                notes.wrong(f"{said(node)} and {said(type_of_value(value))} are compared", query.span, hint)
             return {}
         case ast.Binds(name, None):
             return {name: node}
@@ -133,6 +134,13 @@ def _term(query: ast.Query, node: Held, notes: Notes) -> Bindings:
         case ast.Without(inner) | ast.Optional(inner):
             return _term(inner, node, notes)
     raise AssertionError(f"unknown query {type(query).__name__}")
+
+
+def _of_quotes(value: bool | int | float | str, column: Type) -> str | None:
+    """Whether a constant has quotes that it should not have, or none where it should."""
+    if isinstance(value, str) and column.kind in NUMBERS:
+        return "numbers are written without quotes"
+    return "strings are written in quotes" if column.kind is Kind.STRING else None
 
 
 def _one(held: Held) -> Held:
@@ -231,15 +239,23 @@ def variables_of(queries: Iterable[ast.Query]) -> dict[str, Span | None]:
     return found
 
 
+def children_named(term: ast.Labelled) -> dict[str | None, list[ast.Labelled]]:
+    """The terms among the children of a term, by their labels; under None what can match children of any label."""
+    found: dict[str | None, list[ast.Labelled]] = {}
+    for each in term.children:
+        kid = bound(each.query if isinstance(each, ast.Without | ast.Optional) else each)
+        label = kid.label if isinstance(kid, ast.Labelled) else None
+        found.setdefault(label, []).extend([kid] if isinstance(kid, ast.Labelled) else [])
+    return found
+
+
 def columns_read(query: ast.Query, shapes: Mapping[str, Shape]) -> dict[str, tuple[str, ...]]:
     """For each label that a query may match, the columns that it looks at."""
     inner = bound(query)
     if not isinstance(inner, ast.Labelled) or inner.label is None:
         return {label: shape.labels for label, shape in shapes.items()}
     shape = shapes.get(inner.label, Shape())
-    kids = [bound(each.query if isinstance(each, ast.Without | ast.Optional) else each) for each in inner.children]
-    named = {each.label for each in kids if isinstance(each, ast.Labelled)}
-    told = all(isinstance(each, ast.Labelled) and each.label is not None for each in kids)
-    if inner is not query or inner.total or not told:
+    named = children_named(inner)
+    if inner is not query or inner.total or None in named:
         return {inner.label: shape.labels}
     return {inner.label: tuple(each for each in shape.labels if each in named)}

@@ -9,7 +9,7 @@ from acelera.xchangeeq import ast
 from acelera.xchangeeq.heads import variables_in
 from acelera.xchangeeq.normal import NormalRule, asked
 from acelera.xchangeeq.problems import Notes
-from acelera.xchangeeq.query_terms import variables_of
+from acelera.xchangeeq.query_terms import bound, variables_of
 
 
 def check_identifiers(rule: NormalRule, notes: Notes) -> None:
@@ -96,18 +96,30 @@ def check_variables(alternatives: Sequence[NormalRule], notes: Notes) -> None:
     """Range restriction, in each alternative of one rule; and where optional variables may stand."""
     somewhere = {name for rule in alternatives for name in bound_by(rule)}
     for rule in alternatives:
-        bound = bound_by(rule)
+        held = bound_by(rule)
         absent = variables_of(each.query for each in rule.nots)
         for name, span in absent.items():
-            if name not in bound:
-                hint = "bind it in an event or collect literal, or leave it out"
-                notes.wrong(f"var {name} occurs only under not", span, hint)
+            if name not in held:
+                notes.wrong(f"var {name} occurs only under not", span, _instead_of_not(name, rule))
         for kind, node in (("the head", rule.head), *(("a condition", each) for each in rule.conditions)):
             for variable in variables_in(node):
-                if variable.name not in bound and variable.name not in absent:
+                if variable.name not in held and variable.name not in absent:
                     _unbound(variable, kind, somewhere, notes)
         _check_without(rule, notes)
         _check_optional(rule, notes)
+
+
+def _instead_of_not(name: str, rule: NormalRule) -> str:
+    """What to do about a variable that is bound under `not` alone; conditions do not reach there."""
+    if name not in {variable.name for condition in rule.conditions for variable in variables_in(condition)}:
+        return "bind it in an event or collect literal, or leave it out"
+    absent = next(each for each in rule.nots if name in variables_of([each.query]))
+    query = bound(absent.query)
+    label = query.label if isinstance(query, ast.Labelled) and query.label is not None else "*"
+    return (
+        f"what must not be is made by a rule of its own: DETECT unwanted {{ … }} ON {label} {{{{ … }}}} where {{ … }} "
+        f"END; then write while {absent.window}: not unwanted {{{{ … }}}}"
+    )
 
 
 def _unbound(variable: ast.Variable, kind: str, somewhere: set[str], notes: Notes) -> None:
@@ -122,12 +134,12 @@ def _unbound(variable: ast.Variable, kind: str, somewhere: set[str], notes: Note
 
 def _check_without(rule: NormalRule, notes: Notes) -> None:
     for _, query in rule.queries:
-        bound = positive(query)
+        held = positive(query)
         for each in ast.walk(query):
             if not isinstance(each, ast.Without):
                 continue
             for name, span in variables_of([each.query]).items():
-                if name not in bound:
+                if name not in held:
                     hint = "bind it elsewhere in the same term, or leave it out"
                     notes.wrong(f"var {name} occurs only under without", span, hint)
 
