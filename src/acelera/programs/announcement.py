@@ -121,8 +121,8 @@ def _kind(tables: Mapping[str, pa.Schema], how: How) -> TimeKind:
 
 def _demand(name: str, schema: pa.Schema, purpose: str, hint: str) -> None:
     if name not in schema.names:
-        near = did_you_mean(name, schema.names) or f" (columns: {listing(schema.names)})"
-        raise SchemaError(f"there is no column `{name}` that {purpose}{near}. {hint}")
+        near = did_you_mean(name, schema.names) or f" (columns: {listing(schema.names)})."
+        raise SchemaError(f"there is no column `{name}` that {purpose}{near} {hint}")
 
 
 def _data(schema: pa.Schema, apart: Collection[str]) -> pa.Schema:
