@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import os
+import subprocess
+import sys
 import zlib
 from dataclasses import dataclass, field
 from typing import Any
@@ -85,22 +87,22 @@ def rows_of(task: ProgramTask, events: list[Event]) -> pa.Table:
     return pa.table({name: pa.array(values, kinds[name]) for name, values in columns.items()})
 
 
-def place_of(event: Event, component: Component, first: int) -> int | None:
-    """The bucket of an event, if it goes to a component."""
-    if component.reads_all or (event.label in component.labels and not component.key):
+def place_of(row: dict[str, Any], component: Component, task: ProgramTask) -> int | None:
+    """The bucket of a row, if it goes to a component."""
+    first, label = task.places.index(component), row[TYPE]
+    if component.reads_all or (label in component.labels and not component.key):
         return first
-    for child in event.term.children:
-        if isinstance(child, Term) and child.label == component.key.get(event.label):
-            return first + zlib.crc32(repr(child.children[0]).encode()) % component.buckets
-    return None
+    name = component.key.get(label)
+    value = row[task.slot(label)][name] if label in task.labels and name in task.labels[label].names else None
+    return None if value is None else first + zlib.crc32(repr(value).encode()) % component.buckets
 
 
-def packed(task: ProgramTask, events: list[Event]) -> dict[int, list[pa.Table]]:
+def packed(task: ProgramTask, rows: pa.Table) -> dict[int, list[pa.Table]]:
     """What each bucket is sent; all of them are told of."""
-    rows, spread = rows_of(task, events), {}
+    listed, spread = rows.to_pylist(), {}
     for number, component in enumerate(task.components):
-        first = task.places.index(component)
-        spread[f"spread{number}"] = pa.array([place_of(each, component, first) for each in events], pa.int32())
+        places = [place_of(each, component, task) for each in listed]
+        spread[f"spread{number}"] = pa.array(places, pa.int32())
     routes = tuple(tuple(task.columns(task.places.index(component))) for component in task.components)
     columns = {**spread, **dict(zip(rows.column_names, rows.columns, strict=True))}
     found: dict[int, list[pa.Table]] = {}
@@ -124,10 +126,14 @@ class Stream:
     visits: int = 0
 
     def read(self, events: list[Event], watermark: int) -> None:
-        for number, parcels in packed(self.task, events).items():
+        self.take(rows_of(self.task, events), watermark)
+
+    def take(self, rows: pa.Table, watermark: int) -> None:
+        """A micro-batch: rows that come, and up to when all rows have come."""
+        for number, parcels in packed(self.task, rows).items():
             bucket = self._bucket(number)
-            for rows in parcels:
-                bucket.add(rows)
+            for parcel in parcels:
+                bucket.add(parcel)
             for batch in bucket.advance(watermark):
                 self.found += batch.to_pylist()
             self.late, bucket.late = self.late + bucket.late_events, []
@@ -284,3 +290,11 @@ def test_other_programs_are_told_apart() -> None:
     assert task_of(SILENT, SCHEMAS, end="end").fingerprint == task_of(SILENT, SCHEMAS, end="end").fingerprint
     other = task_of(SILENT.replace("10 sec", "11 sec"), SCHEMAS, end="end")
     assert other.fingerprint != task_of(SILENT, SCHEMAS, end="end").fingerprint
+
+
+def test_what_workers_import_is_little() -> None:
+    """Each start of a stream imports it anew; the engine of queries would take longer than all else."""
+    code = "import sys, acelera.programs.stream_task, acelera.xchangeeq.buckets, acelera.spark.hosting; print(*sys.modules)"
+    imported = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert "acelera.xchangeeq.buckets" in imported
+    assert not {"numba", "acelera.engine.compiled_query"} & set(imported)

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import datetime
-import os
 import random
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
-from hypothesis import strategies as st
 
 import acelera as ac
 from acelera.algebra.rules import relation_of
@@ -25,14 +22,12 @@ from acelera.spark.schemas import arrow_schema
 from acelera.xchangeeq.checker import check
 from acelera.xchangeeq.engine import Compiled, compiled
 from acelera.xchangeeq.parser import parse_program
-from acelera.xchangeeq.problems import ProgramCheckError
 from acelera.xchangeeq.semantics import derive
+from tiers import slow
 from xchangeeq.programs import SCHEMAS as KNOWN
 from xchangeeq.programs import P
-from xchangeeq.strategies import SCHEMAS, programs
-from xchangeeq.streams import TICK, events_in, rounded, streams, timed
+from xchangeeq.streams import events_in, rounded, timed
 
-EXAMPLES = int(os.environ.get("ACELERA_SPARK_EXAMPLES", "0"))
 SECOND = 1_000_000
 ToFrame = Callable[[pa.Table], Any]
 
@@ -90,7 +85,7 @@ def readings(seed: int, size: int, points: bool) -> dict[str, pa.Table]:
     ("points", "expected"),
     [
         (False, ["avg_temp[10, 80] s 40.0", "burnt_down[70, 92] s", "fire[65, 80] a"]),
-        (True, ["avg_temp[20, 80] s 40.5", "avg_temp[3, 63] s 40.0", "fire[68, 80] a"]),
+        slow(True, ["avg_temp[20, 80] s 40.5", "avg_temp[3, 63] s 40.0", "fire[68, 80] a"]),
     ],
 )
 def test_p_on_the_stream_of_page_22(points: bool, expected: list[str], to_frame: ToFrame) -> None:
@@ -191,7 +186,7 @@ CASES = {
         Cells,
     ),
     "names that differ in case alone": (
-        "DETECT d { t { var v }, T { var V } } ON event i: a {{ v {{ var v }}, T {{ var V }} }} END",
+        "DETECT d { t { var v }, u { var V } } ON event i: a {{ v {{ var v }}, T {{ var V }} }} END",
         object,
     ),
     "rules over rules, and base events that are derived as well": (
@@ -205,11 +200,24 @@ CASES = {
 BOTH = ("aggregates around events of one label", "nothing else happens", "events that are near")
 """What is computed otherwise for intervals."""
 
+QUICK = (
+    *BOTH,
+    "aggregates of another label",
+    "something happens",
+    "nothing happens",
+    "lists are sorted",
+    "names that differ in case alone",
+    "rules over rules, and base events that are derived as well",
+)
+"""One of each kind; the others are like these."""
+
 
 def kinds_of_events() -> list[Any]:
-    found = [pytest.param(name, True, id=f"{name}-points") for name in CASES]
-    for name in CASES:
-        found.append(pytest.param(name, False, id=f"{name}-intervals", marks=[] if name in BOTH else pytest.mark.slow))
+    found = []
+    for kind, points, quick in (("points", True, QUICK), ("intervals", False, BOTH)):
+        for name in CASES:
+            marks = [] if name in quick else pytest.mark.slow
+            found.append(pytest.param(name, points, id=f"{name}-{kind}", marks=marks))
     return found
 
 
@@ -224,7 +232,9 @@ def test_what_is_computed_is_what_is_meant(name: str, points: bool, to_frame: To
     assert expected and run(tables, program, to_frame) == expected
 
 
-@pytest.mark.parametrize("name", ["aggregates around events of one label", "nothing happens", "events that are near"])
+@pytest.mark.parametrize(
+    "name", ["nothing happens", slow("aggregates around events of one label"), slow("events that are near")]
+)
 def test_without_rewriting_it_is_the_same(name: str, to_frame: ToFrame) -> None:
     program = translated(CASES[name][0], {"a": READING, "b": READING})
     tables = readings(7, 60, True)
@@ -245,20 +255,6 @@ def test_terms_in_lists(text: str, to_frame: ToFrame) -> None:
     table = pa.table({"item": items, "#begin": range(5), "#end": range(5)}, timed(schema))
     expected = rounded(derive(parse_program(text), events_in({"c": table}), tick=SECOND))
     assert len(expected) > 1 and run({"c": table}, translated(text, {"c": schema}), to_frame) == expected
-
-
-@pytest.mark.property
-@pytest.mark.skipif(not EXAMPLES, reason="set ACELERA_SPARK_EXAMPLES: a random program takes a second or more")
-@settings(max_examples=EXAMPLES or 1, deadline=None, suppress_health_check=list(HealthCheck))
-@given(programs(most_rules=2, recursion=False), st.data(), st.booleans())
-def test_random_programs(to_frame: ToFrame, program: Any, data: st.DataObject, points: bool) -> None:
-    try:
-        checked = check(program, SCHEMAS)
-        made = compiled(checked, TICK, dict.fromkeys(SCHEMAS, 0) if points else None)
-    except ProgramCheckError:
-        assume(False)
-    tables = data.draw(streams(points=points, most=20, last=14))
-    assert run(tables, made, to_frame) == rounded(derive(program, events_in(tables), tick=TICK))
 
 
 # --- edges --------------------------------------------------------------------------------------------------------

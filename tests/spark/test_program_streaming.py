@@ -14,7 +14,7 @@ import pytest
 import acelera as ac
 from acelera.programs.announcement import Announced
 from acelera.programs.options import How
-from acelera.programs.spark_streaming import Streamed, run_streaming
+from acelera.programs.spark_streaming import Streamed, _spread, run_streaming
 from acelera.programs.stream_task import ProgramTask
 from acelera.programs.times import TimeKind
 from acelera.xchangeeq.checker import check
@@ -37,6 +37,9 @@ TEXT = f"""{P[: P.rindex("DETECT")]}
 DETECT minute {{ sensor {{ var S }}, n {{ count(all var V) }} }}
 ON and {{ event w: timer:periodic [ 1 min ], while w: collect temp {{{{ sensor {{{{ var S }}}}, value {{{{ var V }}}} }}}} }} END
 """
+FIRE_AND_HEAT = "DETECT".join(rule for rule in P.split("DETECT") if "burnt_down" not in rule)
+"""Rules that are split by different keys."""
+
 TIMES = pa.timestamp("us", "UTC")
 
 
@@ -108,6 +111,7 @@ def files_of(spark: Any, folder: Path, *tables: pa.Table) -> Files:
     return files
 
 
+@pytest.mark.slow
 def test_a_stream_derives_what_the_judge_does(spark: Any, tmp_path: Path) -> None:
     """Rows are out of order, and the stream is stopped, and goes on from its checkpoint; timers end without rows."""
     task = task_of(TEXT, SCHEMAS, begin="since", end="until", type_column="kind")
@@ -133,12 +137,13 @@ def test_a_stream_derives_what_the_judge_does(spark: Any, tmp_path: Path) -> Non
 
 
 def test_a_frame_for_each_label_and_late_rows(spark: Any, tmp_path: Path) -> None:
-    task = task_of(P, SCHEMAS, end="until")
+    task = task_of(FIRE_AND_HEAT, SCHEMAS, end="until")
     table = rows(40, seed=3)
     order = np.argsort(table.column("until").cast(pa.int64()).to_numpy())
     late = np.isin(order, np.random.default_rng(2).choice(order[:20], 6, replace=False))
     in_time, too_late = table.take(pa.array(order[~late])), table.take(pa.array(order[late]))
-    files = files_of(spark, tmp_path, in_time, last_rows(table, 400), too_late, last_rows(table, 500))
+    at_last = pa.concat_tables([too_late, last_rows(table, 500)])
+    files = files_of(spark, tmp_path, in_time, last_rows(table, 400), at_last)
     frame = files.frame(None, 1)
     frames = {
         label: frame.filter(frame.kind == label)
@@ -149,7 +154,9 @@ def test_a_frame_for_each_label_and_late_rows(spark: Any, tmp_path: Path) -> Non
     streamed = run_streaming(frames, task, late_events="too late")
     progress = files.run(streamed.frame)
     sink = spark.read.parquet(files.sink)
-    wanted = expected(P, pa.concat_tables([in_time, last_rows(table, 400)]), task, BEGIN_OF_ALL + 491 * SECOND)
+    wanted = expected(
+        FIRE_AND_HEAT, pa.concat_tables([in_time, last_rows(table, 400)]), task, BEGIN_OF_ALL + 491 * SECOND
+    )
     assert sorted(map(str, found(sink.filter("`too late` IS NULL").drop("too late")))) == sorted(map(str, wanted))
     kept = [row["too late"] for row in sink.filter("`too late` IS NOT NULL").toArrow().to_pylist()]
     shown = [(row["type"], row["end"], {k: v for k, v in row[row["type"]].items() if v is not None}) for row in kept]
@@ -162,6 +169,20 @@ def test_a_frame_for_each_label_and_late_rows(spark: Any, tmp_path: Path) -> Non
         key=str,
     )
     assert late_events(progress) == len(needed) > 0
+
+
+BEFORE = """
+DETECT before { sensor { var S } }
+ON and { event w: timer:periodic [ 20 sec ], event t: temp {{ sensor {{ var S }} }} } where { w before t } END
+"""
+
+
+def test_a_clock_begins_with_the_first_row_of_any_label(spark: Any) -> None:
+    task = task_of(BEFORE, SCHEMAS, end="until", type_column="kind")
+    assert list(task.labels) == ["temp", "smoke"]  # a frame of which would be read, too
+    frame = spark.createDataFrame([("smoke",), ("temp",), ("other",), (None,)], "type string")
+    places = frame.select(_spread(task.components[0], 0, task).alias("place")).collect()
+    assert [row.place for row in places] == [0, 0, 0, None]
 
 
 # --- frames -------------------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ if __name__ == "__main__":  # pytest looks for examples in every module, also wh
     import pyspark.worker  # noqa: F401
     from pyspark.daemon import manager
 
-    import acelera.spark  # noqa: F401
+    import acelera.programs.spark_streaming
+    import acelera.xchangeeq.on_spark  # noqa: F401
 
     manager()

@@ -27,7 +27,7 @@ from acelera.algebra.intervals import Point
 from acelera.algebra.operators import Clock, Events
 from acelera.algebra.patterns import VALUE, Content
 from acelera.algebra.rules import Rule
-from acelera.spark.pipeline import BUCKETS
+from acelera.spark.buckets import BUCKETS
 
 Choice: TypeAlias = Mapping[str, frozenset[str]]
 """For each label the columns of which any may be that of the key."""

@@ -19,8 +19,8 @@ from acelera.language.schema import names_alike
 from acelera.language.types import Type, from_arrow
 from acelera.programs.components import Component
 from acelera.programs.stream_task import BEGIN, END, TIMESTAMP, TYPE, ProgramTask
+from acelera.spark.buckets import BUCKETS
 from acelera.spark.hosting import Transport, hosted, unpacked, with_late_events
-from acelera.spark.pipeline import BUCKETS
 from acelera.spark.running import all_grow, refuse_alike, see_to_python, tells_case
 from acelera.spark.schemas import arrow_schema, spark_schema
 from acelera.spark.spark_expressions import quoted
@@ -188,8 +188,8 @@ def _spread(component: Component, first: int, task: ProgramTask) -> Any:
 
     kind = functions.col(TYPE)
     if not component.key:
-        needed = list(task.labels) if component.reads_all else task.needed(component)
-        return functions.when(kind.isin(needed), functions.lit(first))
+        needed = kind.isNotNull() if component.reads_all else kind.isin(task.needed(component))
+        return functions.when(needed, functions.lit(first))
     found = functions.lit(None)
     for label in task.needed(component):
         name = component.key[label]

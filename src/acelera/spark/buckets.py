@@ -16,6 +16,9 @@ import pyarrow.compute as pc
 
 from acelera.spark.waiting import Waiting
 
+BUCKETS = 16
+"""Into how many buckets the keys of a stream are spread. A checkpoint belongs to this number."""
+
 NEVER = int(np.iinfo(np.int64).max)
 """When something is due that has nothing to do until rows come."""
 

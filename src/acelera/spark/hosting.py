@@ -19,8 +19,7 @@ import pyarrow as pa
 
 from acelera.engine.ticks import FAR_PAST
 from acelera.errors import SnapshotError, UsageError
-from acelera.spark.buckets import COUNTED, Bucket, Hosted
-from acelera.spark.pipeline import BUCKETS
+from acelera.spark.buckets import BUCKETS, COUNTED, Bucket, Hosted
 from acelera.spark.schemas import spark_schema
 from acelera.spark.waiting import Waiting, from_bytes, to_bytes
 from acelera.spark.watermarks import metrics_name
@@ -206,9 +205,9 @@ def _processor(task: Hosted, late_events: bool) -> Any:
             for timer in list(self.handle.listTimers()):
                 self.handle.deleteTimer(timer)
             self.handle.registerTimer(max(int(timers.getCurrentWatermarkInMs()), 0) + 1)  # as soon as it moves
-            late = late_events and bucket.late_events
-            packed = to_bytes(task.late_rows(pa.concat_tables(bucket.late))) if late else None
-            yield pd.DataFrame({FOUND: [None], LATE: [bucket.late_events], LATE_ROWS: [packed]})
+            if bucket.late_events:
+                late = to_bytes(task.late_rows(pa.concat_tables(bucket.late))) if late_events else None
+                yield pd.DataFrame({FOUND: [None], LATE: [bucket.late_events], LATE_ROWS: [late]})
 
         def _keep(self, snapshot: bytes, before: int) -> int:
             """Into how many pieces a snapshot was cut; there were some before."""

@@ -7,10 +7,8 @@ from dataclasses import dataclass
 from acelera.automata.terms import Term
 from acelera.engine.compiled_query import CompiledQuery
 from acelera.engine.positions import distances_matter
+from acelera.spark.buckets import BUCKETS
 from acelera.spark.spark_expressions import refusal
-
-BUCKETS = 16
-"""Into how many buckets the keys of a stream are spread. A checkpoint belongs to this number."""
 
 MOST_TESTS = 62
 """How many tests go into the bits of one number."""

@@ -16,9 +16,9 @@ from acelera.engine.session.order import order_columns, sorted_indices
 from acelera.engine.session.session import Session
 from acelera.language.schema import Schema
 from acelera.spark.batch import Task, names_of, relevant, travelling
-from acelera.spark.buckets import NEVER
+from acelera.spark.buckets import BUCKETS, NEVER
 from acelera.spark.hosting import Transport, hosted, unpacked, with_late_events
-from acelera.spark.pipeline import BUCKETS, Pipeline
+from acelera.spark.pipeline import Pipeline
 from acelera.spark.spark_expressions import JvmTests, quoted
 from acelera.spark.watermarks import check_requirements, check_watermark, delay_of, with_watermark
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -36,7 +37,11 @@ def stream_task(checked: Checked, stream: Announced, aggregates: str, fingerprin
     how = stream.how
     begin = None if how.points else how.begin
     asked = {label: schema for label, schema in stream.labels.items() if label in program.rows}
-    return ProgramTask(program.rules, asked, checked.schemas, engines, how.end, begin, how.type_column)
+    task = ProgramTask(program.rules, asked, checked.schemas, engines, how.end, begin, how.type_column)
+    if not any(each.reads_all for each in task.components):
+        return task
+    others = dict.fromkeys({*stream.labels, *(stream.others or ())} - asked.keys(), pa.schema([]))
+    return replace(task, labels={**asked, **dict(sorted(others.items()))})  # clocks begin with these, too
 
 
 def run_stream(

@@ -18,7 +18,7 @@ from acelera.cli.spark.spark_errors import told_in_short
 from acelera.cli.spark.spark_files import WRITING, layout_of, pattern, place
 from acelera.cli.spark.spark_session import session, with_options
 from acelera.errors import UsageError
-from acelera.spark.pipeline import BUCKETS
+from acelera.spark.buckets import BUCKETS
 from acelera.spark.schemas import arrow_schema
 from acelera.spark.watermarks import late_events_of
 
