@@ -159,7 +159,8 @@ def main() -> None:
     events = parser.parse_args().events
     apart(pushes, BATCH, 100, 8, 500)
     apart(pushes, 10, 1, 100, 20)
-    apart(long_stream, events)
+    if events:
+        apart(long_stream, events)
 
 
 if __name__ == "__main__":

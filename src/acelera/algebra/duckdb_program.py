@@ -71,6 +71,7 @@ class DuckProgram:
         self.shown, self.rows = rows, {label: inside(row) for label, row in rows.items()}
         self.asked = frozenset(label for rule in plan.rules for label in rule.rule.asks_for)
         self.clocks = {schedule: f"#clock {number}" for number, schedule in enumerate(plan.schedules)}
+        self._nothing = {label: timed(row).drop_columns([REFERENCE, TAG]) for label, row in self.rows.items()}
         names = (*rows, *self.clocks.values())
         self._label_tables = {name: f"events {number}: {name}" for number, name in enumerate(names)}
         self._points: dict[str, Match | Point] = {**plan.matches}
@@ -133,6 +134,10 @@ class DuckProgram:
                 yield Statement(f"CREATE TABLE {quoted(name)} AS {statement.text}", statement.asks)
 
     # --- statements -----------------------------------------------------------------------------------------------
+
+    def nothing(self, label: str) -> pa.Table:
+        """No events of a label, as they are derived."""
+        return self._nothing[label]
 
     def arriving(self, label: str, schema: pa.Schema) -> Statement:
         """Events that come in, as they are kept: each once, with a number."""

@@ -17,9 +17,8 @@ import duckdb
 import pyarrow as pa
 
 from acelera.algebra import operators as op
-from acelera.algebra.duckdb_program import GIVEN, TAG, DuckProgram, Statement, quoted, timed, until
+from acelera.algebra.duckdb_program import GIVEN, DuckProgram, Statement, quoted, timed, until
 from acelera.algebra.durations import brought_in, brought_out
-from acelera.algebra.names import REFERENCE
 from acelera.algebra.packing import packed, unpacked
 from acelera.algebra.plan import Group, Joined, Match, RulePlan, Staged, Waiting
 from acelera.algebra.window_plan import Crossing
@@ -210,7 +209,7 @@ class DuckSession:
 
     def _derived(self, label: str, rules: Sequence[RulePlan], since: int) -> pa.Table:
         """What rules derive that is not there yet."""
-        nothing = timed(self.program.rows[label]).drop_columns([REFERENCE, TAG])
+        nothing = self.program.nothing(label)
         with self._ranges_first(any(self._most_pairs(rule, rule.joins) > MOST_PAIRS for rule in rules)):
             due = [rule for rule in rules if self._prepared(rule, since)]
             if not due:
@@ -296,9 +295,8 @@ class DuckSession:
                 self._kept[name] = _Kept()
         for point in self.plan.stored:
             kept = self._kept[point.name]
-            needed = self._needed(point, now)
-            if needed and kept.rows > 2 * kept.looked + FEW:
-                self._keep_only(point.name, needed)
+            if kept.rows > 2 * kept.looked + FEW and self._needed(point, now):
+                self._keep_only(point.name, self._needed(point, now))
         for waiting in self._queues():
             kept = self._kept[waiting.name]
             if kept.looked > kept.rows + FEW:  # so many were taken out
