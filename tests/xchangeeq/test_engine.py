@@ -23,7 +23,7 @@ from xchangeeq.strategies import SCHEMAS, programs
 from xchangeeq.streams import TICK, events_in, rounded, streams, timed
 from xchangeeq.wide import wide_cases
 
-EXAMPLES = int(os.environ.get("ACELERA_EXAMPLES", "40"))
+EXAMPLES = int(os.environ.get("ACELERA_EXAMPLES", "25"))
 
 READINGS = st.sampled_from(["nodes", "nodes", "set"])
 CUTS = st.lists(st.integers(0, 24), max_size=4)
