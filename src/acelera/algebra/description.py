@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 
 from acelera.algebra.bounds import Bound, Until
-from acelera.algebra.operators import Clock, Events, lines_of
+from acelera.algebra.operators import lines_of
 from acelera.algebra.plan import Joined, Match, Plan, Staged, Waiting
 
 _UNITS = (("d", 86_400_000_000), ("h", 3_600_000_000), ("min", 60_000_000), ("s", 1_000_000), ("ms", 1_000), ("us", 1))
@@ -63,12 +63,8 @@ def _longest(until: Until) -> Bound:
 
 def _why(point: Match | Joined, endless: Sequence[str]) -> str:
     names = " and ".join(name for name in endless if not name.endswith("#"))
-    if isinstance(point, Match) and isinstance(point.events, Events | Clock):
-        return (
-            f"nothing bounds how long after it {names} may end; add {{…}} within …, "
-            "or say with longest=… how long events last"
-        )
-    return f"nothing bounds how long after it {names} may end; add {{…}} within …"
+    told = f"nothing bounds how long after it {names} may end; add {{…}} within …"
+    return f"{told}, or say with longest=… how long events last" if isinstance(point, Match) else told
 
 
 def _computed(plan: Plan) -> Iterator[str]:

@@ -10,6 +10,7 @@ Operators say what they are made of; whether that fits together is checked when 
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
@@ -71,9 +72,9 @@ class Relation(Node):
         """Its attributes."""
         return self._heading()
 
+    @abstractmethod
     def _heading(self) -> Heading:
         """Its attributes, after looking whether what it is made of fits together."""
-        raise NotImplementedError
 
     @property
     def line(self) -> str:

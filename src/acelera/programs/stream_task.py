@@ -19,6 +19,8 @@ from typing import Any, ClassVar, Protocol
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from acelera.algebra.names import BEGIN as INNER_BEGIN
+from acelera.algebra.names import END as INNER_END
 from acelera.algebra.rules import Rule
 from acelera.engine.storage.snapshots import fingerprint_of
 from acelera.errors import DataError
@@ -26,9 +28,6 @@ from acelera.programs.components import Component, components_of
 
 TYPE, BEGIN, END = "type", "begin", "end"
 """The columns of a result, before a struct for each label; and of rows that travel, before their data."""
-
-INNER_BEGIN, INNER_END = "#begin", "#end"
-"""The times of the tables that engines take and give, in microseconds."""
 
 DATA = "data"
 """How the names of columns begin that data travels in."""

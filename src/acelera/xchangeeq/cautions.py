@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Mapping
 from fractions import Fraction
 from itertools import combinations
 
+from acelera.algebra.intervals import TIMERS
 from acelera.errors import did_you_mean, listing
 from acelera.xchangeeq import ast
 from acelera.xchangeeq.heads import variables_in
@@ -118,20 +119,10 @@ def reach(window: str, rule: NormalRule, length: Fraction = Fraction(0)) -> tupl
     return window, begin, end
 
 
-def _interval(kind: str, b: Fraction, e: Fraction, d: Fraction) -> tuple[Fraction, Fraction]:
-    """S(b, e, d) of the contract."""
-    return {
-        "from-end": (e, e + d),
-        "from-end-backward": (e - d, e),
-        "from-start": (b, b + d),
-        "from-start-backward": (b - d, b),
-        "extend": (b, e + d),
-        "shorten": (b, e - d),
-        "extend-begin": (b - d, e),
-        "shorten-begin": (b + d, e),
-        "shift-forward": (b + d, e + d),
-        "shift-backward": (b - d, e - d),
-    }[kind]
+def _interval(kind: str, begin: Fraction, end: Fraction, duration: Fraction) -> tuple[Fraction, Fraction]:
+    """Where a timer begins and ends beside an interval."""
+    first, last = ((begin if shift.end == "begin" else end) + shift.direction * duration for shift in TIMERS[kind])
+    return first, last
 
 
 # --- two literals, one event --------------------------------------------------------------------------------------
