@@ -33,7 +33,10 @@ LAYERS = """
     query
     algebra
     programs
+    cdc
+    stages
     xchangeeq
+    trepl
     notebook
     acelera
     demo

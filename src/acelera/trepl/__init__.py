@@ -1,0 +1,1 @@
+"""TREPL: active rules over patterns of changes."""
