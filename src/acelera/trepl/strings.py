@@ -1,0 +1,33 @@
+"""Strings as they are written: `'text'` with doubled quotes, `"text"` with the escapes of C."""
+
+from __future__ import annotations
+
+import re
+
+import lark
+
+from acelera.errors import Span
+from acelera.language.conditions import fail
+
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v"} | {c: c for c in "\\\"'?"}
+_ESCAPE = re.compile(r"\\(?:([0-7]{1,3})|x([0-9a-fA-F]{1,2})|(.))", re.DOTALL)
+
+
+def quoted(text: str) -> str:
+    """A string in single quotes."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def unescaped(token: lark.Token) -> str:
+    """What a string in double quotes says."""
+
+    def said(match: re.Match[str]) -> str:
+        octal, hexadecimal, char = match.groups()
+        if char is None:
+            return chr(int(octal, 8) if octal else int(hexadecimal, 16))
+        if char not in _ESCAPES:
+            start = (token.start_pos or 0) + 1 + match.start()
+            fail(f"\\{char} is not an escape", Span(start, start + 2), "a backslash is written \\\\")
+        return _ESCAPES[char]
+
+    return _ESCAPE.sub(said, token[1:-1])
