@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 import lark
 
@@ -42,6 +42,12 @@ def command(token: lark.Token, bound: Collection[str]) -> ast.Command:
 
     text = _PIECE.sub(replaced, token).strip()
     return ast.Command(text, tuple(arguments), span=Span(begin, begin + len(token)))
+
+
+def filled(text: str, arguments: Sequence[str]) -> str:
+    """The text of a command with its arguments where they stood."""
+    rest = iter(arguments)
+    return _PIECE.sub(lambda match: next(rest) if match["parameter"] else match.group(), text)
 
 
 def _argument(match: re.Match[str], bound: Collection[str], begin: int) -> tuple[int, int, Expression | None]:

@@ -88,8 +88,10 @@ def _value(read: Read, made: Sequence[Expression]) -> Expression:
             return Attribute(str(variable), str(attribute), span=read.span)
         case Called(None, function, _):
             return Call(function.lower(), tuple(made), span=read.span)
-        case Grouped() if len(made) == 1:
-            return made[0]
+        case Grouped() if len(made) == 1 or all(is_condition(each) for each in made):
+            condition = joined(made)
+            assert condition is not None
+            return condition
         case Known(Expression() as expression):
             return expression
     return fail("an event cannot stand here, where a value is expected", read.span)

@@ -11,3 +11,10 @@ def explain_syntax_error(error: lark.UnexpectedInput, text: str) -> Problem:
     """The problem behind an error of the parser."""
     begin = error.pos_in_stream or 0
     return Problem("this is not expected here", Span(begin, begin + 1))
+
+
+RESERVED = frozenset(
+    "begin end module monitor derived partition by as or and not is in between like null true false"
+    " cast timestamp date interval".split()
+)
+"""Words that may not be taken for names where something else can stand; as names they are best in backticks."""

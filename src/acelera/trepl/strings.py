@@ -10,12 +10,24 @@ from acelera.errors import Span
 from acelera.language.conditions import fail
 
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v"} | {c: c for c in "\\\"'?"}
+_ESCAPED = {char: f"\\{letter}" for letter, char in _ESCAPES.items() if letter not in "'?"}
+_CONTROL = re.compile(r'[\x00-\x1f\x7f"\\]')
 _ESCAPE = re.compile(r"\\(?:([0-7]{1,3})|x([0-9a-fA-F]{1,2})|(.))", re.DOTALL)
 
 
 def quoted(text: str) -> str:
     """A string in single quotes."""
     return "'" + text.replace("'", "''") + "'"
+
+
+def written(text: str) -> str:
+    """A string in the quotes that show it best: on one line, whatever it holds."""
+    return quoted(text) if text.isprintable() else '"' + _CONTROL.sub(_escape, text) + '"'
+
+
+def _escape(match: re.Match[str]) -> str:
+    char = match.group()
+    return _ESCAPED[char] if char in _ESCAPED else f"\\x{ord(char):02x}"
 
 
 def unescaped(token: lark.Token) -> str:
