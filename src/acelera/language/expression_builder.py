@@ -86,31 +86,29 @@ class ExpressionBuilder(lark.Transformer[Any, Any]):
         """`e IS NOT NULL`."""
         return ast.IsNull(items[0], True, span=span_of(*items))
 
-    def in_(self, items: list[Any], negated: bool = False) -> ast.In:
+    def in_(self, items: list[Any]) -> ast.In:
         """`e IN (…)`."""
-        operand, *listed = no_tokens(items)
-        return ast.In(operand, tuple(listed), negated, span=span_of(*items))
+        return _in(items, False)
 
     def not_in(self, items: list[Any]) -> ast.In:
         """`e NOT IN (…)`."""
-        return self.in_(items, True)
+        return _in(items, True)
 
-    def between(self, items: list[Any], negated: bool = False) -> ast.Between:
+    def between(self, items: list[Any]) -> ast.Between:
         """`e BETWEEN e AND e`."""
-        operand, low, high = no_tokens(items)
-        return ast.Between(operand, low, high, negated, span=span_of(*items))
+        return _between(items, False)
 
     def not_between(self, items: list[Any]) -> ast.Between:
         """`e NOT BETWEEN e AND e`."""
-        return self.between(items, True)
+        return _between(items, True)
 
-    def like(self, items: list[Any], negated: bool = False) -> ast.Like:
+    def like(self, items: list[Any]) -> ast.Like:
         """`e LIKE '…'`."""
-        return ast.Like(items[0], unquote(items[-1]), negated, span=span_of(*items))
+        return _like(items, False)
 
     def not_like(self, items: list[Any]) -> ast.Like:
         """`e NOT LIKE '…'`."""
-        return self.like(items, True)
+        return _like(items, True)
 
     def number(self, items: list[lark.Token]) -> ast.Literal:
         """A number."""
@@ -180,6 +178,20 @@ class ExpressionBuilder(lark.Transformer[Any, Any]):
         """`CAST(e AS type)`."""
         _, _, operand, _, target, _ = items
         return ast.Cast(operand, target.lower(), span=span_of(*items))
+
+
+def _in(items: list[Any], negated: bool) -> ast.In:
+    operand, *listed = no_tokens(items)
+    return ast.In(operand, tuple(listed), negated, span=span_of(*items))
+
+
+def _between(items: list[Any], negated: bool) -> ast.Between:
+    operand, low, high = no_tokens(items)
+    return ast.Between(operand, low, high, negated, span=span_of(*items))
+
+
+def _like(items: list[Any], negated: bool) -> ast.Like:
+    return ast.Like(items[0], unquote(items[-1]), negated, span=span_of(*items))
 
 
 def whole(number: lark.Token) -> int:
