@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import operator
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
+from typing import Any
 
 from acelera.errors import AggregateError
 from acelera.language import ast, like
@@ -14,11 +15,15 @@ from acelera.language.aggregates import EXACT, INT64
 from acelera.language.events import Moment, Value
 from acelera.language.literals import parse_date, parse_timestamp
 
-Lookup = Callable[[ast.Attribute], Value]
+Lookup = Callable[[Any], Value]
+"""What leaves stand for: attributes, and the leaves that a rule language has beside them."""
 
 
-def evaluate(expression: ast.Expression, lookup: Lookup) -> Value:
-    """The value of an expression."""
+def evaluate(
+    expression: ast.Expression, lookup: Lookup, functions: Mapping[str, Callable[..., Value]] | None = None
+) -> Value:
+    """The value of an expression; `functions` are those that a rule language has beside the usual ones."""
+    known = _FUNCTIONS if functions is None else {**_FUNCTIONS, **functions}
 
     def combine(node: ast.Expression, values: Sequence[Value]) -> Value:
         match node:
@@ -31,8 +36,6 @@ def evaluate(expression: ast.Expression, lookup: Lookup) -> Value:
                 return parse_date(text)
             case ast.Interval(amount, unit):
                 return Moment(amount * ast.UNITS[unit])
-            case ast.Attribute():
-                return lookup(node)
             case ast.Unary("NOT", _):
                 return _not(values[0])
             case ast.Unary():
@@ -57,10 +60,10 @@ def evaluate(expression: ast.Expression, lookup: Lookup) -> Value:
                     return None
                 return like.matches(values[0], pattern) != negated
             case ast.Call(function, _):
-                return _FUNCTIONS[function](*values)
+                return known[function](*values)
             case ast.Cast(_, target):
                 return None if values[0] is None else _CASTS[target](values[0])
-        raise AssertionError(f"unknown expression {type(node).__name__}")
+        return lookup(node)
 
     return ast.fold(expression, combine)
 

@@ -1,0 +1,81 @@
+"""Which registers matter to a configuration that rests in a state; all others are forgotten, so that equal ones merge."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from acelera.language.ast import Expression
+from acelera.language.tree import walk
+from acelera.stages.model import Condition, Edge, Guard, Held, Machine, Step, Total
+
+
+def live_registers(machine: Machine) -> tuple[frozenset[int], ...]:
+    """For each state the registers that what follows looks at."""
+    live: list[frozenset[int]] = [frozenset()] * len(machine.states)
+    changed = True
+    while changed:
+        changed = False
+        arrival = [_at_arrival(machine, number, live) for number in range(len(machine.states))]
+        for number in range(1, len(machine.states)):
+            found = live[number].union(
+                *(
+                    _before(edge, arrival[edge.target], machine.guards)
+                    for edge in machine.edges
+                    if edge.source == number
+                )
+            )
+            expires = machine.states[number].expires
+            found |= {expires[0]} if expires is not None else set()
+            changed |= found != live[number]
+            live[number] = found
+    return tuple(live)
+
+
+def _at_arrival(machine: Machine, state: int, live: list[frozenset[int]]) -> frozenset[int]:
+    found: set[int] = set()
+    for outcome in machine.states[state].outcomes:
+        found.update(_read_by(outcome.conditions))
+        if outcome.state is not None:
+            found |= live[outcome.state]
+        for head in outcome.heads:
+            found.update(_registers(machine.heads[head].arguments))
+    return frozenset(found)
+
+
+def _before(edge: Edge, after: frozenset[int], guards: tuple[Guard, ...]) -> frozenset[int]:
+    """What must be known before an edge is taken, so that this is known after it."""
+    stored = {store.register for step in edge.steps for store in step.stores if not store.once}
+    needed = after | set(_read_by(edge.tests)) | {each for step in edge.steps for each in _read_by_step(step)}
+    needed = set(needed - stored)
+    needed.update(each for steps in edge.absences for step in steps for each in _read_by_step(step))
+    for guard in edge.begins:
+        needed.update(_registers(guards[guard].key))
+    moved = dict(edge.moves)
+    needed = {moved.get(each, each) for each in needed if each not in edge.clears and each not in edge.flags}
+    for guard in edge.loops:
+        needed.update(_registers(guards[guard].key))
+    return frozenset(needed)
+
+
+def _read_by_step(step: Step) -> Iterator[int]:
+    yield from _read_by((*step.before, *step.after, *step.last))
+    for fold in step.folds:
+        yield fold.register
+        yield from _registers([] if fold.value is None else [fold.value])
+    for store in step.stores:
+        if store.once:
+            yield store.register
+        yield from _registers([store.value])
+
+
+def _read_by(conditions: Iterable[Condition]) -> Iterator[int]:
+    for each in conditions:
+        yield from each.unless
+        yield from _registers([each.expression])
+
+
+def _registers(expressions: Iterable[Expression]) -> Iterator[int]:
+    for expression in expressions:
+        for node in walk(expression):
+            if isinstance(node, Held | Total):
+                yield node.register
