@@ -16,8 +16,8 @@ from acelera.language.aggregates import aggregate_names, find_aggregate
 from acelera.language.checker import BagUnion, _Checker
 from acelera.language.conditions import predicate_condition
 from acelera.language.events import Event
+from acelera.language.expression_builder import negate
 from acelera.language.expressions import MULTISET_PREDICATES
-from acelera.language.parser import negate
 from acelera.language.schema import Schema, schema_of
 from acelera.language.types import NUMBERS, ORDERED, Kind
 from acelera.language.variables import Bindings, Variable

@@ -9,11 +9,11 @@ import yaml
 from hypothesis import given
 
 from acelera.errors import Problem
+from acelera.programs.problems import ProgramCheckError
 from acelera.xchangeeq import ast
 from acelera.xchangeeq.checker import Checked, check
 from acelera.xchangeeq.parser import parse_program
 from acelera.xchangeeq.printer import print_program
-from acelera.xchangeeq.problems import ProgramCheckError
 from acelera.xchangeeq.schemas import Child, Held
 from xchangeeq import programs as written
 from xchangeeq.strategies import SCHEMAS, TREES, programs

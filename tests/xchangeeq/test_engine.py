@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from acelera.algebra import duckdb_session
 from acelera.errors import AceleraError
+from acelera.programs.problems import ProgramCheckError
 from acelera.xchangeeq import ast
 from acelera.xchangeeq.checker import Checked, check
 from acelera.xchangeeq.parser import parse_program
-from acelera.xchangeeq.problems import ProgramCheckError
 from acelera.xchangeeq.semantics import derive
 from acelera.xchangeeq.terms import Event
 from xchangeeq.stepping import LAST, Run

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from acelera.programs.problems import ProgramSyntaxError
 from acelera.xchangeeq import ast
 from acelera.xchangeeq.parser import parse_program
-from acelera.xchangeeq.problems import ProgramSyntaxError
 from xchangeeq.programs import P_WITHOUT_SPACES, TWELVE, P
 
 

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from acelera.algebra.rules import relation_of
 from acelera.language.tree import walk
+from acelera.programs.problems import ProgramCheckError
 from acelera.xchangeeq import ast
 from acelera.xchangeeq.checker import check
 from acelera.xchangeeq.engine import compiled
-from acelera.xchangeeq.problems import ProgramCheckError
 from acelera.xchangeeq.semantics import derive
 from xchangeeq.at_once import Events
 from xchangeeq.strategies import SCHEMAS, programs

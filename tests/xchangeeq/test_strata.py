@@ -2,8 +2,8 @@
 
 import pytest
 
+from acelera.programs.problems import Notes
 from acelera.xchangeeq.parser import parse_program
-from acelera.xchangeeq.problems import Notes
 from acelera.xchangeeq.strata import graph_of, stratify
 from xchangeeq.programs import P
 

@@ -10,7 +10,8 @@ from typing import Any, Literal
 from acelera.errors import UsageError
 from acelera.language import ast
 from acelera.language.conditions import to_condition
-from acelera.language.parser import negate, parse_condition, parse_query
+from acelera.language.expression_builder import negate
+from acelera.language.parser import parse_condition, parse_query
 from acelera.language.printer import name as printed_name
 from acelera.language.printer import print_condition, print_expression, print_formula
 

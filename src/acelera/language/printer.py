@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from acelera.language import ast
@@ -41,9 +41,15 @@ def print_condition(condition: ast.Condition) -> str:
     return ast.fold(condition, _condition).text
 
 
-def print_expression(expression: ast.Expression) -> str:
-    """The text of an expression."""
-    return ast.fold(expression, _expression).text
+def print_expression(expression: ast.Expression, quoted: Callable[[str], str] | None = None) -> str:
+    """The text of an expression; `quoted` writes its strings, where a language has a way of its own."""
+
+    def piece(node: ast.Expression, made: Sequence[_Piece]) -> _Piece:
+        if quoted is not None and isinstance(node, ast.Literal) and isinstance(node.value, str):
+            return _Piece(quoted(node.value), _PRIMARY)
+        return _expression(node, made)
+
+    return ast.fold(expression, piece).text
 
 
 def name(text: str) -> str:

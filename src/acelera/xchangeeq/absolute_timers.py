@@ -6,9 +6,9 @@ import datetime
 import zoneinfo
 
 from acelera.errors import Span, did_you_mean
+from acelera.programs.problems import Notes
 from acelera.xchangeeq import ast
 from acelera.xchangeeq.normal import NormalRule
-from acelera.xchangeeq.problems import Notes
 from acelera.xchangeeq.schemas import TIMERS
 from acelera.xchangeeq.strata import root_label
 

@@ -8,11 +8,11 @@ from itertools import combinations
 
 from acelera.algebra.intervals import TIMERS
 from acelera.errors import did_you_mean, listing
+from acelera.programs.problems import Notes
 from acelera.xchangeeq import ast
 from acelera.xchangeeq.heads import variables_in
 from acelera.xchangeeq.mistakes import RESERVED
 from acelera.xchangeeq.normal import NormalRule
-from acelera.xchangeeq.problems import Notes
 from acelera.xchangeeq.query_terms import bound, children_named
 from acelera.xchangeeq.schemas import Shape
 from acelera.xchangeeq.scopes import positive

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from acelera.errors import Problem, Span
 from acelera.language.schema import names_alike
+from acelera.programs.problems import Notes, ProgramCheckError
 from acelera.xchangeeq import ast
 from acelera.xchangeeq.absolute_timers import check_timers
 from acelera.xchangeeq.cautions import warn
@@ -17,7 +18,6 @@ from acelera.xchangeeq.heads import computed, head_shape
 from acelera.xchangeeq.normal import NormalRule, normalize
 from acelera.xchangeeq.operands import check_condition
 from acelera.xchangeeq.printer import nodes_below, print_node
-from acelera.xchangeeq.problems import Notes, ProgramCheckError
 from acelera.xchangeeq.query_terms import Bindings, columns_read, merge, resolve
 from acelera.xchangeeq.schemas import Conflict, Content, Held, Shape, arrow_schema, joined, said, shapes_of
 from acelera.xchangeeq.scopes import check_identifiers, check_variables

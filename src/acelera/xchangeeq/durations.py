@@ -8,12 +8,12 @@ from datetime import date, datetime, time, timedelta
 from fractions import Fraction
 
 from acelera.errors import Problem, Span, UsageError, place
+from acelera.programs.problems import ProgramCheckError
 from acelera.programs.times import TimeKind, finer_unit, whole_ticks
 from acelera.xchangeeq import ast
 from acelera.xchangeeq.normal import is_absolute
 from acelera.xchangeeq.parser import UNIT_NAMES
 from acelera.xchangeeq.printer import nodes_below, print_node
-from acelera.xchangeeq.problems import ProgramCheckError
 
 _AMOUNT = r"(\d+(?:\.\d*)?|\.\d+)\s*([^\W\d_]+)"
 

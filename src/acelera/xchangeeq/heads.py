@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from acelera.language.types import UNKNOWN
+from acelera.programs.problems import Notes
 from acelera.xchangeeq import ast
 from acelera.xchangeeq.operands import aggregates_in, type_of
 from acelera.xchangeeq.printer import label as written
 from acelera.xchangeeq.printer import nodes_below, print_node
-from acelera.xchangeeq.problems import Notes
 from acelera.xchangeeq.schemas import Child, Content, Held, Shape, joined_content, said
 
 TIMES = ("begin", "end")

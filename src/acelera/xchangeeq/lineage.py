@@ -13,10 +13,10 @@ from decimal import Decimal
 from fractions import Fraction
 
 from acelera.errors import QueryCheckError
+from acelera.programs.problems import Notes
 from acelera.xchangeeq import ast
 from acelera.xchangeeq.candidates import Candidates, Values, in_order
 from acelera.xchangeeq.normal import NormalRule, asked, normal_rules
-from acelera.xchangeeq.problems import Notes
 from acelera.xchangeeq.semantics.construction import Construction, columns_of, outside, split
 from acelera.xchangeeq.semantics.entailment import both, interval, satisfies
 from acelera.xchangeeq.semantics.timers import Clock, Timer, absolute, periodic, relative

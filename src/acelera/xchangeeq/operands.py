@@ -19,9 +19,9 @@ from acelera.language.types import (
     unify,
     unify_decimals,
 )
+from acelera.programs.problems import Notes
 from acelera.xchangeeq import ast
 from acelera.xchangeeq.printer import nodes_below, print_node
-from acelera.xchangeeq.problems import Notes
 from acelera.xchangeeq.query_terms import type_of_value
 from acelera.xchangeeq.schemas import Child, Held, Shape, comparable, said
 

@@ -14,9 +14,9 @@ from typing import Any, NoReturn
 import lark
 
 from acelera.errors import Problem, Span, did_you_mean
+from acelera.programs.problems import ProgramSyntaxError
 from acelera.xchangeeq import ast
 from acelera.xchangeeq.mistakes import explain_syntax_error
-from acelera.xchangeeq.problems import ProgramSyntaxError
 
 
 def parse_program(text: str) -> ast.Program:

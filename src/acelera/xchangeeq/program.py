@@ -23,6 +23,7 @@ from acelera.programs.descriptions import announced_by
 from acelera.programs.inputs import Given, read
 from acelera.programs.options import How, how
 from acelera.programs.outputs import TIMES, output_schema, shown
+from acelera.programs.problems import Notes, ProgramCheckError
 from acelera.programs.report.run import MOST_EVENTS
 from acelera.programs.running import run_in_pieces, run_whole
 from acelera.programs.session import ProgramSession
@@ -38,7 +39,6 @@ from acelera.xchangeeq.judged import judged
 from acelera.xchangeeq.normal import normal_rules
 from acelera.xchangeeq.parser import parse_program
 from acelera.xchangeeq.printer import print_program
-from acelera.xchangeeq.problems import Notes, ProgramCheckError
 from acelera.xchangeeq.strata import root_label
 
 if TYPE_CHECKING:
@@ -450,7 +450,7 @@ def xchangeeq(text: str, aggregates: str = "nodes") -> Program:
     >>> ac.xchangeeq("DETECT fire { area { var A } } ON smoke {{ area {{ var B }} }} END")
     Traceback (most recent call last):
         ...
-    acelera.xchangeeq.problems.ProgramCheckError: line 1, column 22: var A of the head is not bound
+    acelera.programs.problems.ProgramCheckError: line 1, column 22: var A of the head is not bound
       DETECT fire { area { var A } } ON smoke {{ area {{ var B }} }} END
                            ^^^^^
       hint: bind it in an event or collect literal: temp {{ value {{ var V }} }}

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from acelera.errors import Span, did_you_mean, listing
 from acelera.language.types import BOOL, FLOAT, INT, NUMBERS, STRING, UNKNOWN, Kind, Type, unify
+from acelera.programs.problems import Notes
 from acelera.xchangeeq import ast
-from acelera.xchangeeq.problems import Notes
 from acelera.xchangeeq.schemas import (
     Child,
     Content,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from acelera.programs.label_graph import LabelGraph, Use
+from acelera.programs.problems import Notes
 from acelera.xchangeeq import ast
 from acelera.xchangeeq.normal import NormalRule, normal_rules
-from acelera.xchangeeq.problems import Notes
 from acelera.xchangeeq.strata import graph_of, queries_of, root_label, stratify
 
 ANY = "*"

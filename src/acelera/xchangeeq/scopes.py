@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from acelera.errors import Span, did_you_mean
+from acelera.programs.problems import Notes
 from acelera.xchangeeq import ast
 from acelera.xchangeeq.heads import variables_in
 from acelera.xchangeeq.normal import NormalRule, asked
-from acelera.xchangeeq.problems import Notes
 from acelera.xchangeeq.query_terms import bound, variables_of
 
 

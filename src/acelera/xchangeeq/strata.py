@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from acelera.errors import Span
+from acelera.programs.problems import Notes
 from acelera.xchangeeq import ast
 from acelera.xchangeeq.heads import is_grouping
 from acelera.xchangeeq.normal import NormalRule, normal_rules
-from acelera.xchangeeq.problems import Notes
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ from acelera.algebra.operators import Choice
 from acelera.algebra.patterns import VALUE, Content, Part, Pattern, variables_of
 from acelera.errors import Problem
 from acelera.language.types import Type
+from acelera.programs.problems import ProgramCheckError
 from acelera.xchangeeq import ast
-from acelera.xchangeeq.problems import ProgramCheckError
 from acelera.xchangeeq.query_terms import bound, type_of_value
 from acelera.xchangeeq.schemas import Child, Shape, comparable
 from acelera.xchangeeq.schemas import Content as Inside

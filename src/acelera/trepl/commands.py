@@ -1,0 +1,67 @@
+"""Commands of SQL as actions: terms of the rule in them become parameters."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+
+import lark
+
+from acelera.errors import Span
+from acelera.language.aggregates import find_aggregate
+from acelera.language.ast import Attribute, Call, Expression
+from acelera.language.conditions import fail
+from acelera.trepl import ast
+
+_PIECE = re.compile(
+    r"""(?P<kept>'(?:[^']|'')*'|"(?:[^"]|"")*"|`[^`]*`|/\*.*?\*/)"""
+    r"|(?P<comment>--[^\n]*)"
+    r"|(?P<aggregate>(?<![\w.])(?P<function>[^\W\d]\w*)\s*\(\s*(?P<over>[^\W\d]\w*)(?:\s*\.\s*(?P<of>[^\W\d]\w*))?\s*\))"
+    r"|(?P<term>(?<![\w.])(?P<variable>[^\W\d]\w*)\s*\.\s*(?P<attribute>[^\W\d]\w*)(?!\w|\s*[.(]))"
+    r"|(?P<parameter>\?)",
+    re.DOTALL,
+)
+
+
+def command(token: lark.Token, bound: Collection[str]) -> ast.Command:
+    """A command with `?` for each `X.A` and each aggregate of a variable that the rule binds."""
+    begin = token.start_pos or 0
+    arguments: list[Expression] = []
+
+    def replaced(match: re.Match[str]) -> str:
+        if match["parameter"]:
+            span = Span(begin + match.start(), begin + match.end())
+            fail("a command has no parameters of its own", span, 'write X.a itself, or sql("… ? …", X.a)')
+        if match["comment"]:
+            return ""
+        start, end, argument = _argument(match, bound, begin)
+        if argument is None:
+            return match.group()
+        arguments.append(argument)
+        return token[match.start() : start] + "?" + token[end : match.end()]
+
+    text = _PIECE.sub(replaced, token).strip()
+    return ast.Command(text, tuple(arguments), span=Span(begin, begin + len(token)))
+
+
+def filled(text: str, arguments: Sequence[str]) -> str:
+    """The text of a command with its arguments where they stood."""
+    rest = iter(arguments)
+    return _PIECE.sub(lambda match: next(rest) if match["parameter"] else match.group(), text)
+
+
+def _argument(match: re.Match[str], bound: Collection[str], begin: int) -> tuple[int, int, Expression | None]:
+    """The term or aggregate of a variable of the rule, if there is one, and its place in the command."""
+    start, end = match.span()
+    variable, attribute = match["variable"] or match["over"], match["attribute"] or match["of"]
+    if variable not in bound:
+        return start, end, None
+    function = (match["function"] or "").lower()
+    if find_aggregate(function) is not None:
+        over = Attribute(None, variable) if attribute is None else Attribute(variable, attribute)
+        return start, end, Call(function, (over,), span=Span(begin + start, begin + end))
+    if attribute is None:
+        return start, end, None
+    if function:
+        start, end = match.start("over"), match.end("of")
+    return start, end, Attribute(variable, attribute, span=Span(begin + start, begin + end))
