@@ -11,7 +11,7 @@ from acelera.language import ast
 from acelera.language.ast import Expression
 from acelera.language.expressions import FUNCTIONS
 from acelera.language.lowering import UnsupportedError
-from acelera.language.tree import fold, rebuilt
+from acelera.language.tree import children, fold, rebuilt, walk
 from acelera.language.types import INT, Kind, Type
 from acelera.stages.model import Condition, Held, Register, Total
 from acelera.trepl.conjuncts import conjuncts
@@ -121,7 +121,7 @@ class Terms:
                 return made
         if isinstance(expression, Term):
             return self._term(expression, own, stars)
-        inner = [self.expression(each, own, stars) for each in ast.children(expression)]
+        inner = [self.expression(each, own, stars) for each in children(expression)]
         return rebuilt(expression, inner)
 
     def _of_one(
@@ -138,8 +138,8 @@ class Terms:
             if truth or not self.has_instructions(expression):
                 return self._slot(variable, expression) if own == variable else Held(self.current(variable, expression))
         if len(kinds) == 1 and kinds <= set(ORDERED) and not self.has_instructions(expression):
-            arguments = {term: term.argument for term in terms if isinstance(term, Aggregate)}
-            whole = with_terms(expression, arguments)  # type: ignore[arg-type]
+            arguments = {term: term.argument for term in terms if isinstance(term, Aggregate) and term.argument}
+            whole = with_terms(expression, arguments)
             (function,) = kinds
             assert function is not None
             return self._term(Aggregate(function, variable, whole), own, stars)
@@ -164,9 +164,9 @@ class Terms:
             return ast.Attribute(None, str(id(node))) if isinstance(node, Term) else rebuilt(node, inner)
 
         kinds = {str(id(term)): self._typed(term).kind for term in terms_of(expression)}
-        made = fold(expression, combine, lambda node: () if isinstance(node, Term) else ast.children(node))
+        made = fold(expression, combine, lambda node: () if isinstance(node, Term) else children(node))
         if not set(kinds.values()) <= _KERNEL_KINDS or any(
-            isinstance(node, ast.Call) and node.function not in FUNCTIONS for node in ast.walk(made)
+            isinstance(node, ast.Call) and node.function not in FUNCTIONS for node in walk(made)
         ):
             return False
         try:

@@ -1,4 +1,4 @@
-"""Which registers matter to a configuration that rests in a state; all others are forgotten, so that equal ones merge."""
+"""Which registers matter to a configuration that rests in a state; others are forgotten, so that equal ones merge."""
 
 from __future__ import annotations
 
@@ -17,13 +17,8 @@ def live_registers(machine: Machine) -> tuple[frozenset[int], ...]:
         changed = False
         arrival = [_at_arrival(machine, number, live) for number in range(len(machine.states))]
         for number in range(1, len(machine.states)):
-            found = live[number].union(
-                *(
-                    _before(edge, arrival[edge.target], machine.guards)
-                    for edge in machine.edges
-                    if edge.source == number
-                )
-            )
+            leaving = (edge for edge in machine.edges if edge.source == number)
+            found = live[number].union(*(_before(edge, arrival[edge.target], machine.guards) for edge in leaving))
             expires = machine.states[number].expires
             found |= {expires[0]} if expires is not None else set()
             changed |= found != live[number]
@@ -45,16 +40,12 @@ def _at_arrival(machine: Machine, state: int, live: list[frozenset[int]]) -> fro
 def _before(edge: Edge, after: frozenset[int], guards: tuple[Guard, ...]) -> frozenset[int]:
     """What must be known before an edge is taken, so that this is known after it."""
     stored = {store.register for step in edge.steps for store in step.stores if not store.once}
-    needed = after | set(_read_by(edge.tests)) | {each for step in edge.steps for each in _read_by_step(step)}
-    needed = set(needed - stored)
-    needed.update(each for steps in edge.absences for step in steps for each in _read_by_step(step))
-    for guard in edge.begins:
-        needed.update(_registers(guards[guard].key))
+    needed = after.union(_read_by(edge.tests), *(_read_by_step(step) for step in edge.steps)) - stored
+    needed = needed.union(*(_read_by_step(step) for steps in edge.absences for step in steps))
+    needed = needed.union(*(_registers(guards[guard].key) for guard in edge.begins))
     moved = dict(edge.moves)
-    needed = {moved.get(each, each) for each in needed if each not in edge.clears and each not in edge.flags}
-    for guard in edge.loops:
-        needed.update(_registers(guards[guard].key))
-    return frozenset(needed)
+    needed = frozenset(moved.get(each, each) for each in needed if each not in edge.clears and each not in edge.flags)
+    return needed.union(*(_registers(guards[guard].key) for guard in edge.loops))
 
 
 def _read_by_step(step: Step) -> Iterator[int]:

@@ -321,7 +321,7 @@ class _Detection:
     def _shown_head(self, told: Told, action: tuple[int, int]) -> int:
         """A head that tells each argument, or what it is computed from if the machine cannot."""
         given: dict[Expression, Type] = {}
-        arguments = []
+        arguments: list[Expression] = []
         for each in told.arguments:
             made = self.terms.expression(each, None, ())
             if self.terms.has_instructions(each):
@@ -465,8 +465,8 @@ class _Detection:
             tuple(folds),
             tuple(each for each, totals in conditions if totals),
             tuple(stores),
-            self._first(span[0]) if taken.first else None,
-            taken.counts,
+            first=self._first(span[0]) if taken.first else None,
+            taken=taken.counts,
         )
 
     def _own(self, name: str, term: Expression) -> Expression:

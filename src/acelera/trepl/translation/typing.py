@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from acelera.language import ast
 from acelera.language.aggregates import find_aggregate
 from acelera.language.expressions import type_of
-from acelera.language.tree import fold, rebuilt
+from acelera.language.tree import children, fold, rebuilt
 from acelera.language.types import DATE, DURATION, INT, STRING, UNKNOWN, Type
 from acelera.trepl.resolved import TIME_FUNCTIONS, Aggregate, Field, Part, Program, Stamp
 
@@ -37,7 +37,7 @@ def typed(expression: ast.Expression, program: Program, attribute: Lookup) -> Ty
                 return placed(STRING if function == "asctime" else INT)
         return rebuilt(node, inner)
 
-    made = fold(expression, combine, lambda node: () if isinstance(node, Aggregate | Part) else ast.children(node))
+    made = fold(expression, combine, lambda node: () if isinstance(node, Aggregate | Part) else children(node))
     return type_of(made, lambda node: types[node.name], lambda problem: None)
 
 
