@@ -22,6 +22,7 @@ from acelera.language.lowering import UnsupportedError
 from acelera.language.tree import fold, rebuilt
 from acelera.language.types import Kind, Type
 from acelera.stages import tables as t
+from acelera.stages.fusing import fused
 from acelera.stages.layout import INSTRUCTION
 from acelera.stages.model import Condition, Edge, Fold, Held, Input, Machine, Outcome, Step, Total
 
@@ -90,6 +91,11 @@ class _Coding:
         states, outcomes = self._states()
         listed, first, count = self._edges_by_state()
         writer = self.writer
+        code, places = fused(writer.code, writer.constants, _bounds(edges, self.steps, outcomes, guards, heads))
+        for rows, columns in zip((edges, self.steps, outcomes, guards, heads), _CODE_COLUMNS, strict=True):
+            for row in rows:
+                for column in columns:
+                    row[column] = places[row[column]]
         plan = t.Plan(
             edges=_table(edges, t.EDGE_COLUMNS),
             steps=_table(self.steps, t.STEP_COLUMNS),
@@ -108,7 +114,7 @@ class _Coding:
         )
         return Coded(
             plan,
-            self._code(),
+            _table(code, INSTRUCTION),
             tuple(writer.texts),
             writer.unit,
             self.width,
@@ -121,15 +127,6 @@ class _Coding:
             self._text_cells(),
             machine,
         )
-
-    def _code(self) -> Ints:
-        """Instructions, with the constants in them."""
-        rows = []
-        for what, a, b, c in self.writer.code:
-            low, tag = self.writer.constants[a] if what == op.CONSTANT else (0, 0)
-            high = self.writer.constants[a + 1][0] if what == op.CONSTANT and b == 1 else 0
-            rows.append([what, a, b, c, low, high, tag])
-        return _table(rows, INSTRUCTION)
 
     def _keys(self) -> int:
         return max((len(guard.key) for guard in self.machine.guards), default=0)
@@ -336,6 +333,22 @@ class _Coding:
             tuple(self.cells[each].at for each in sorted(live) if registers[each].type.kind is Kind.STRING)
             for live in self.machine.live
         )
+
+
+_CODE_COLUMNS = (
+    (t.PREPARE, t.PREPARED, t.TESTS, t.TESTS_END),
+    (t.STEP_CODE, t.STEP_END),
+    (t.IF, t.TRIM, t.TRIM_END),
+    (t.KEY, t.KEY_END),
+    (t.HEAD_CODE, t.HEAD_END),
+)
+"""Where numbers of instructions stand in the tables of edges, steps, outcomes, guards and heads."""
+
+
+def _bounds(*tables: list[list[int]]) -> set[int]:
+    """Where stretches of instructions begin and end."""
+    pairs = zip(tables, _CODE_COLUMNS, strict=True)
+    return {row[column] for rows, columns in pairs for row in rows for column in columns}
 
 
 def _known(kind: Type) -> Kind:

@@ -1,4 +1,4 @@
-"""Instructions, carried out on the memory of a machine. What is rare is done by the functions of the register machine."""
+"""Instructions, carried out on the memory of a machine; what is rare, by the functions of the register machine."""
 
 from __future__ import annotations
 
@@ -38,7 +38,11 @@ def carry_out(mem: Array, floats: Array, ranks: Array, begin: int, end: int, row
     place = mem[at.CODE] + begin * at.INSTRUCTION
     for _ in range(begin, end):
         what, a, b, c = mem[place], mem[place + at.A], mem[place + at.B], mem[place + at.C]
-        if what == op.INPUT:
+        if what >= at.TEST:
+            outcome = carry_out_quickly(mem, floats, what, a, b, c, place, row, inputs)
+            if outcome != HOLDS:
+                return outcome
+        elif what == op.INPUT:
             mem[values + top], mem[tags + top] = mem[inputs + 2 * a], mem[inputs + 2 * a + 1]
             top += 1
         elif what == op.NEW:
@@ -94,6 +98,56 @@ def carry_out(mem: Array, floats: Array, ranks: Array, begin: int, end: int, row
 
 
 @inlined
+def carry_out_quickly(
+    mem: Array, floats: Array, what: int, a: int, b: int, c: int, place: int, row: int, inputs: int
+) -> int:
+    """An instruction that does what several do."""
+    if what == at.TEST:
+        unless = mem[place + at.UNLESS]
+        if unless > 0 and mem[row + unless] == op.UNSET:
+            return HOLDS
+        left = operand(mem, a >> 3, b, row, inputs)
+        right = operand(mem, a & 7, place + at.HIGH if a & 7 == at.OF_CONSTANT else mem[place + at.HIGH], row, inputs)
+        if left < 0 or right < 0:
+            return FAILED if left == -op.FAILED or right == -op.FAILED else REFUSED
+        if mem[place + at.LOW] == 1:
+            low, high = floats[left], floats[right]
+            if low != low or high != high or not ordered(c, low < high, low == high):
+                return REFUSED
+        elif not ordered(c, mem[left] < mem[right], mem[left] == mem[right]):
+            return REFUSED
+    elif what == at.COUNT_ONE:
+        mem[row + a + 1] += 1
+        mem[row + a] = op.VALUE
+    elif what == at.ADD_FLOAT:
+        if mem[inputs + b + 1] == op.VALUE:
+            floats[row + a + 1] = clean(floats[row + a + 1] + floats[inputs + b])
+            mem[row + a + 2] += c
+            mem[row + a] = op.VALUE
+    elif what == at.PUT:
+        if c == 0 or mem[row + a] == op.UNSET:
+            mem[row + a], mem[row + a + 1] = mem[inputs + b + 1], mem[inputs + b]
+    elif what == at.COPY:
+        mem[row + a], mem[row + a + 1] = mem[row + b], mem[row + b + 1]
+    elif mem[inputs + b + 1] != op.VALUE or mem[inputs + b] == 0:
+        return REFUSED
+    return HOLDS
+
+
+@inlined
+def operand(mem: Array, kind: int, where: int, row: int, inputs: int) -> int:
+    """Where a value stands; if there is none, its tag as a negative number."""
+    if kind == at.OF_CONSTANT:
+        return where
+    if kind == at.OF_INPUT:
+        return inputs + where if mem[inputs + where + 1] == op.VALUE else -op.NULL
+    tag = mem[row + where]
+    if kind == at.OF_COUNT or tag == op.VALUE:
+        return row + where + 1
+    return -op.FAILED if tag == op.FAILED else -op.NULL
+
+
+@inlined
 def ordered(operator: int, less: bool, equal: bool) -> bool:
     """Whether a comparison holds."""
     if operator == op.EQ:
@@ -131,7 +185,7 @@ def fold(mem: Array, floats: Array, ranks: Array, a: int, aggregate: int, row: i
             begin_aggregate(aggregate, cells_of(mem, floats, row), a)
         if aggregate // op.FLAVOURS == op.COUNT:
             mem[place + 1] += 1
-        elif aggregate == FOLD_FLOATS or aggregate == AVERAGE_FLOATS:
+        elif aggregate in (FOLD_FLOATS, AVERAGE_FLOATS):
             floats[place + 1] = clean(floats[place + 1] + floats[value])
             if aggregate == AVERAGE_FLOATS:
                 mem[place + 2] += 1

@@ -1,8 +1,8 @@
 """The kernel: takes stages one after the other, each with the configurations of its key.
 
 All functions work on the memory of a machine (`layout`), of which `floats` is the same as floats. Registers that are
-worked on stand at depths: before any event is taken at 0, after the first one at 1, and so on; the configuration that an
-edge leaves stands at the last depth.
+worked on stand at depths: before any event is taken at 0, after the first one at 1, and so on. SOURCE is where the
+configuration stands that an edge leaves; BEGUN is where that is which depth 0 means, the same if nothing was prepared.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def key_of(mem: Array, key: int) -> Array:
 @inlined
 def depth_of(mem: Array, depth: int) -> Array:
     """Where the registers at a depth stand."""
-    return mem[at.WORK] + depth * mem[at.WIDTH]
+    return mem[at.BEGUN] if depth == 0 else mem[at.WORK] + depth * mem[at.WIDTH]
 
 
 @inlined
@@ -71,17 +71,17 @@ def event_at(mem: Array, stage: int, place: int) -> Array:
 # --- arriving -----------------------------------------------------------------------------------------------------
 
 
-@inner
+@inlined
 def rest(mem: Array, key: int, row: int, state: int) -> int:
     """Let registers rest in a state; DONE, or what has no room."""
     mem[row] = state
     if mem[mem[at.STATES] + state * t.STATE_COLUMNS + t.WAITS] == 1:
         return wait(mem, key, row)
-    count = mem[at.RESTING]
+    count, width = mem[at.RESTING], mem[at.WIDTH]
     if count == mem[at.ROWS_ROOM]:
         return ROWS
     table, mask, epoch = mem[at.ROWS_TABLE], mem[at.ROWS_MASK], mem[at.EPOCH]
-    if added(mem, row, mem[at.WIDTH], mem[at.ROWS], count, table, mask, epoch):
+    if added(mem, row, width, mem[at.ROWS], count, table, mask, epoch):
         mem[at.RESTING] += 1
     return DONE
 
@@ -187,7 +187,8 @@ def arrive(mem: Array, floats: Array, ranks: Array, stage: int, key: int, first:
     """Meet the outcomes of a state with the registers at a depth; nothing is told if `first` is negative."""
     row = depth_of(mem, depth)
     place = mem[at.STATES] + state * t.STATE_COLUMNS
-    for number in range(mem[place + t.OUTCOMES], mem[place + t.OUTCOMES_END]):
+    end = mem[place + t.OUTCOMES_END]
+    for number in range(mem[place + t.OUTCOMES], end):
         given = mem[at.OUTCOMES] + number * t.OUTCOME_COLUMNS
         outcome = HOLDS
         if mem[given + t.IF] < mem[given + t.TRIM]:
@@ -197,8 +198,10 @@ def arrive(mem: Array, floats: Array, ranks: Array, stage: int, key: int, first:
         if outcome == REFUSED:
             continue
         if mem[given + t.REST] >= 0:
-            target = depth_of(mem, depth + 1)
-            copied(mem, row, target)
+            target = row
+            if depth == 0 or number + 1 < end:
+                target = depth_of(mem, depth + 1)
+                copied(mem, row, target)
             if mem[given + t.TRIM] < mem[given + t.TRIM_END]:
                 carry_out(mem, floats, ranks, mem[given + t.TRIM], mem[given + t.TRIM_END], target, 0)
             lacking = rest(mem, key, target, mem[given + t.REST])
@@ -329,8 +332,8 @@ def enter(mem: Array, floats: Array, ranks: Array, stage: int, edge: int, size: 
     """Enter what an edge loops, by the registers before it."""
     place = edge_of(mem, edge)
     for listed in range(mem[place + t.LOOPS], mem[place + t.BEGINS]):
-        guard, last = mem[mem[at.GUARDS_LISTED] + listed], depth_of(mem, mem[at.LAST])
-        if not guard_row(mem, floats, ranks, stage, guard, last, mem[place + t.STEPS], size):
+        guard = mem[mem[at.GUARDS_LISTED] + listed]
+        if not guard_row(mem, floats, ranks, stage, guard, mem[at.SOURCE], mem[place + t.STEPS], size):
             return FAILED
         count = mem[at.GUARDED]
         if count == mem[at.GUARDS_ROOM]:
@@ -376,7 +379,7 @@ def admit(mem: Array, floats: Array, ranks: Array, stage: int, key: int, first: 
             refused = refused or found(mem, row, asked, mem[at.GUARD_ROWS], mem[at.GUARDED], table, mask, epoch)
             row += asked
         if not refused:
-            copied(mem, kept + 1, depth_of(mem, 0))
+            mem[at.BEGUN] = kept + 1
             lacking = arrive(mem, floats, ranks, stage, key, first, 0, mem[place + t.TARGET])
             if lacking != DONE:
                 return lacking
@@ -390,10 +393,12 @@ def admit(mem: Array, floats: Array, ranks: Array, stage: int, key: int, first: 
 @inner
 def take(mem: Array, floats: Array, ranks: Array, stage: int, key: int, first: int, edge: int) -> int:
     """Take an edge in all ways, from the registers at the last depth."""
-    place, start = edge_of(mem, edge), depth_of(mem, 0)
-    copied(mem, depth_of(mem, mem[at.LAST]), start)
+    place = edge_of(mem, edge)
+    mem[at.BEGUN] = mem[at.SOURCE]
     if mem[place + t.PREPARE] < mem[place + t.PREPARED]:
-        carry_out(mem, floats, ranks, mem[place + t.PREPARE], mem[place + t.PREPARED], start, 0)
+        mem[at.BEGUN] = mem[at.WORK]
+        copied(mem, mem[at.SOURCE], mem[at.WORK])
+        carry_out(mem, floats, ranks, mem[place + t.PREPARE], mem[place + t.PREPARED], mem[at.WORK], 0)
     for absence in range(mem[place + t.ABSENCES], mem[place + t.ABSENCES_END]):
         outcome = absent(mem, floats, ranks, stage, key, absence)
         if outcome == CODE_FAILED:
@@ -439,12 +444,7 @@ def leave(mem: Array, floats: Array, ranks: Array, stage: int, key: int, first: 
     count = mem[mem[at.COUNT] + cell]
     if count == 0:
         return DONE
-    last = depth_of(mem, mem[at.LAST])
-    if row >= 0:
-        copied(mem, row, last)
-    else:
-        for index in range(mem[at.WIDTH]):
-            mem[last + index] = 0
+    mem[at.SOURCE] = row if row >= 0 else mem[at.NOTHING]
     begin = mem[mem[at.FIRST] + cell]
     for listed in range(begin, begin + count):
         lacking = take(mem, floats, ranks, stage, key, first, mem[mem[at.LISTED] + listed])
@@ -516,9 +516,7 @@ def begin_history(mem: Array, floats: Array, ranks: Array, stage: int, key: int)
     begin_stage(mem)
     for state in range(mem[at.STATE_COUNT]):
         if mem[mem[at.STATES] + state * t.STATE_COLUMNS + t.INITIAL] == 1:
-            start = depth_of(mem, 0)
-            for index in range(mem[at.WIDTH]):
-                mem[start + index] = 0
+            mem[at.BEGUN] = mem[at.NOTHING]
             lacking = arrive(mem, floats, ranks, stage, key, -1, 0, state)
             if lacking != DONE:
                 return lacking

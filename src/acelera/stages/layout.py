@@ -60,7 +60,9 @@ from __future__ import annotations
     LATER_ROOM,
     LATER_WIDTH,
     WORK,
-    LAST,
+    NOTHING,
+    SOURCE,
+    BEGUN,
     PLACE,
     TAKEN,
     ROW,
@@ -80,7 +82,7 @@ from __future__ import annotations
     POSTPONED,
     OWN,
     HEADER,
-) = range(68)
+) = range(70)
 
 KEY_AT, KEY_COUNT, KEY_ROOM, KEY_SEEN, KEY_STAGES, KEY_HEAD, KEY_COLUMNS = range(7)
 """A key: where its configurations stand in the arena, flags, how many stages it has had, and the last who waits."""
@@ -88,5 +90,15 @@ KEY_AT, KEY_COUNT, KEY_ROOM, KEY_SEEN, KEY_STAGES, KEY_HEAD, KEY_COLUMNS = range
 STAGE_BEGIN, STAGE_END, STAGE_KEY, STAGE_TIME, STAGE_SILENT, STAGE_COLUMNS = range(6)
 """A stage: its events, its key, its time, and how many stages without events come before it."""
 
-OPERATION, A, B, C, LOW, HIGH, TAG, INSTRUCTION = range(8)
+OPERATION, A, B, C, LOW, HIGH, TAG, UNLESS, INSTRUCTION = range(9)
 """An instruction, with the two numbers and the tag of a constant."""
+
+TEST, TEST_INPUT, COUNT_ONE, ADD_FLOAT, PUT, COPY = range(100, 106)
+"""Instructions that do what several of the register machine do.
+
+TEST requires a comparison (C) of two values, of floats if LOW is 1; which they are, OF_… says (A // 8 and A % 8), and B
+and HIGH where they are. It is left out if the register at UNLESS holds nothing. TEST_INPUT requires a truth of the
+event. COUNT_ONE and ADD_FLOAT are folds, PUT and COPY stores.
+"""
+
+OF_INPUT, OF_REGISTER, OF_CONSTANT, OF_COUNT = range(4)

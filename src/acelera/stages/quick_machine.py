@@ -95,13 +95,13 @@ class QuickMachine:
             (at.SLOTS, max(code.slots, 1)),
             (at.STAGE_SLOTS, len(code.machine.stage_slots)),
             (at.STACK_SIZE, code.stack_size),
-            (at.LAST, code.deepest + 2),
         ):
             memory[place] = number
 
     def _put_scratch(self) -> None:
         memory, code = self._memory, self.code
-        memory.hold(at.WORK, (code.deepest + 3) * code.width)
+        memory.hold(at.WORK, (code.deepest + 2) * code.width)
+        memory.hold(at.NOTHING, code.width)
         memory.hold(at.PLACE, code.deepest + 1)
         memory.hold(at.TAKEN, code.deepest + 1)
         memory.hold(at.ROW, max(memory[at.GUARD_WIDTH], memory[at.TOLD_WIDTH]))

@@ -13,10 +13,10 @@ FEW = 8
 @inlined
 def alike(mem: Array, one: int, other: int, width: int) -> bool:
     """Whether two rows are the same."""
-    for index in range(width):
-        if mem[one + index] != mem[other + index]:
-            return False
-    return True
+    index = 0
+    while index < width and mem[one + index] == mem[other + index]:
+        index += 1
+    return index == width
 
 
 @inner
@@ -34,10 +34,10 @@ def hashed(mem: Array, row: int, width: int, seed: int) -> Array:
 def found(mem: Array, row: int, width: int, rows: int, count: int, table: int, mask: int, epoch: int) -> bool:
     """Whether a row is in a set. A place of the table is of no account if it was written in another epoch."""
     if count <= FEW:
-        for other in range(count):
-            if alike(mem, row, rows + other * width, width):
-                return True
-        return False
+        other = 0
+        while other < count and not alike(mem, row, rows + other * width, width):
+            other += 1
+        return other < count
     place = hashed(mem, row, width, 0) & mask
     while mem[table + place] >> 32 == epoch:
         if alike(mem, row, rows + (mem[table + place] & 0xFFFFFFFF) * width, width):
