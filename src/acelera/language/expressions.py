@@ -94,6 +94,15 @@ def type_of(expression: ast.Expression, lookup: Lookup, report: Report) -> Type:
     return ast.fold(expression, checker.check)
 
 
+def type_above(node: ast.Expression, types: Sequence[Type], report: Report) -> Type:
+    """The type of a node that is no attribute, from the types of what stands right below it."""
+
+    def nothing(attribute: ast.Attribute) -> Type:
+        raise AssertionError(f"the type of {attribute.name} is not known here")
+
+    return _Checker(nothing, report).check(node, types)
+
+
 class _Checker:
     def __init__(self, lookup: Lookup, report: Report) -> None:
         self._lookup = lookup
