@@ -1,0 +1,75 @@
+"""What is done: a table in the database of the commands, written in the same transactions as they."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Sequence
+from contextlib import suppress
+
+from acelera.trepl.actions.action_errors import ActionError, LedgerConflictError
+from acelera.trepl.actions.action_rows import ActionRow
+from acelera.trepl.actions.transactions import Transaction, Transactions, is_a
+
+TABLE = "trepl_done"
+
+_LONGEST = 200
+"""Characters of a name that are kept for people."""
+
+_CREATE = f"""
+create table {TABLE} (
+    identity varchar(64) not null primary key,
+    program varchar({_LONGEST}) not null,
+    module varchar({_LONGEST}) not null,
+    rule varchar({_LONGEST}) not null,
+    action integer not null,
+    stage decimal(19) not null,
+    done_at varchar(32) not null
+)"""
+"""In types that all databases have; `done_at` is a time in UTC, as text."""
+
+_LOOK = f"select identity from {TABLE} where 1 = 0"
+_FIND = f"select identity from {TABLE} where identity in ({{}})"
+_NOTE = f"insert into {TABLE} (identity, program, module, rule, action, stage, done_at) values (?, ?, ?, ?, ?, ?, ?)"
+
+_ASKED_AT_ONCE = 500
+"""Databases take a limited number of parameters."""
+
+
+def prepare(transactions: Transactions) -> None:
+    """Create the table if it is missing; of several who do so at once, one succeeds."""
+    with suppress(ActionError):
+        transactions.run(lambda transaction: transaction.do(_LOOK))
+        return
+    try:
+        transactions.run(lambda transaction: transaction.do(_CREATE))
+    except ActionError as error:
+        with suppress(ActionError):
+            transactions.run(lambda transaction: transaction.do(_LOOK))
+            return
+        raise error
+
+
+def done_of(transaction: Transaction, rows: Sequence[ActionRow]) -> set[str]:
+    """The identities of those rows that are done."""
+    found: set[str] = set()
+    for start in range(0, len(rows), _ASKED_AT_ONCE):
+        asked = [row.identity for row in rows[start : start + _ASKED_AT_ONCE]]
+        found.update(identity for (identity,) in transaction.do(_FIND.format(", ".join("?" * len(asked))), asked))
+    return found
+
+
+def note(transaction: Transaction, program: str, rows: Sequence[ActionRow]) -> None:
+    """Note rows as done. Who comes second waits until it is known whether the first succeeds, and then does not."""
+    if not rows:
+        return
+    now = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d %H:%M:%S")
+    noted = [
+        (each.identity, program[:_LONGEST], each.module[:_LONGEST], each.rule[:_LONGEST], each.action, each.stage, now)
+        for each in rows
+    ]
+    try:
+        transaction.do_all(_NOTE, noted)
+    except Exception as error:
+        if is_a(error, "IntegrityError"):
+            raise LedgerConflictError(str(error)) from error
+        raise
