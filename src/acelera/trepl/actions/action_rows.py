@@ -190,25 +190,30 @@ def from_frame(program: resolved.Program, frame: pa.Table) -> dict[Place, pa.Tab
     return tables
 
 
-def from_fired(program: resolved.Program, fired: Iterable[Fired]) -> dict[Place, pa.Table]:
-    """The tables of actions, of what the meaning says that rules fire."""
+def from_fired(
+    program: resolved.Program, fired: Iterable[Fired], instant: Sequence[pa.DataType] = ()
+) -> dict[Place, pa.Table]:
+    """The tables of actions, of what the meaning says that rules fire; `instant` are the types of what orders changes,
+    which are guessed if they are not told.
+    """
     by_place: dict[Place, list[Fired]] = {}
     for each in fired:
         by_place.setdefault((each.module, each.rule, each.action), []).append(each)
-    return {place: _table(program, place, rows) for place, rows in by_place.items()}
+    return {place: _table(program, place, rows, instant) for place, rows in by_place.items()}
 
 
-def _table(program: resolved.Program, place: Place, fired: Sequence[Fired]) -> pa.Table:
+def _table(program: resolved.Program, place: Place, fired: Sequence[Fired], instant: Sequence[pa.DataType]) -> pa.Table:
     module = next(each for each in program.modules if each.name == place[0])
     rule = next(each for each in module.rules if each.name == place[1])
     instants = [each.instant if isinstance(each.instant, tuple) else (each.instant,) for each in fired]
     columns: dict[str, Any] = {}
     for number, name in enumerate(module.partition):
         values = [each.key[number] for each in fired]
-        columns[f"{KEY}{name}"] = leaves(values, _key_type(program, module, name), name)
+        columns[f"{KEY}{name}"] = leaves(values, key_type(program, module, name), name)
     columns[STAGE] = pa.array([each.stage for each in fired], pa.int64())
     for number, parts in enumerate(zip(*instants, strict=True)):
-        columns[f"{INSTANT}{number}"] = _guessed(list(parts))
+        told = leaves(list(parts), instant[number], "instant") if instant else _guessed(list(parts))
+        columns[f"{INSTANT}{number}"] = told
     columns[TIME] = leaves([each.timestamp for each in fired], program.timestamp.arrow, TIME)
     for number, kind in enumerate(rule.types[place[2]]):
         values = [each.arguments[number] for each in fired]
@@ -216,7 +221,7 @@ def _table(program: resolved.Program, place: Place, fired: Sequence[Fired]) -> p
     return pa.table(columns)
 
 
-def _key_type(program: resolved.Program, module: resolved.Module, name: str) -> pa.DataType:
+def key_type(program: resolved.Program, module: resolved.Module, name: str) -> pa.DataType:
     """The type of an attribute of `partition by`, which all events of the universe have."""
     event = module.universe[0]
     if event.module is None:

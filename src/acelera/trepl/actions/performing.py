@@ -51,7 +51,8 @@ class Actions:
     Commands are done in `database` (see `databases.database`), each row exactly once: a transaction holds some commands
     and their identities, which a table `trepl_done` keeps. Functions and `write` are called at least once; where there
     is a database, they are not called again for rows whose call was noted. `name` stands for the program in identities:
-    a hash of its text, or a name of one's own that stays when the text is changed.
+    a hash of its text, or a name of one's own that stays when the text is changed. Without a database, commands are an
+    error, unless they are to be left alone.
     """
 
     def __init__(
@@ -65,12 +66,14 @@ class Actions:
         write: Callable[[str], object] = write_line,
         rows_at_once: int = 500,
         attempts: int = 10,
+        leave_commands: bool = False,
     ) -> None:
         if min(rows_at_once, attempts) < 1:
             raise UsageError("rows_at_once and attempts are at least 1")
         self._program = program
         self._name = name
         self._database = _known(database, paramstyle)
+        self._leave_commands = leave_commands
         self._functions = dict(functions or {})
         self._write = write
         self._rows_at_once, self._attempts = rows_at_once, attempts
@@ -83,7 +86,7 @@ class Actions:
         rule = f"rule `{place[1]}` of module `{place[0]}`"
         match action:
             case resolved.Sql(text, arguments):
-                if self._database is None:
+                if self._database is None and not self._leave_commands:
                     raise UsageError(f"{rule} has a command of SQL; say with database=… where to do it")
                 if parameters_in(text) != len(arguments):
                     raise UsageError(f"{rule}: `{text}` has {parameters_in(text)} `?`, but {len(arguments)} arguments")
