@@ -47,15 +47,16 @@ def decoded_frame(
         (inner[name] if name in flat else _converted(inner[name], kinds)).alias(name)
         for name, kinds in envelope.items()
     ]
-    tombstone = text.isNull() | (functions.get_json_object(text, "$.payload").isNull() & _is_wrapped(text))
-    return frame.withColumn(column, functions.when(~tombstone, functions.struct(*parts))).drop("#json")
+    return frame.withColumn(column, functions.when(~_is_tombstone(text), functions.struct(*parts))).drop("#json")
 
 
-def _is_wrapped(text: Any) -> Any:
-    """Whether a schema stands beside the message, and no part of one."""
+def _is_tombstone(text: Any) -> Any:
+    """Whether there is no message, or none beside its schema."""
     from pyspark.sql import functions
 
-    return functions.get_json_object(text, "$.schema").isNotNull() & functions.get_json_object(text, "$.op").isNull()
+    wrapped = functions.array_contains(functions.json_object_keys(text), "payload")
+    empty = wrapped & functions.get_json_object(text, "$.payload").isNull()
+    return text.isNull() | functions.coalesce(empty, functions.lit(False))  # NULL of what is no JSON
 
 
 def _table(text: Any) -> Any:
