@@ -31,6 +31,7 @@ from acelera.query import Query, query
 from acelera.version import __version__ as __version__
 
 if TYPE_CHECKING:  # when it runs, programs are imported once they are asked for; the package xchangeeq can be called
+    from acelera import cdc as cdc
     from acelera.xchangeeq.program import Program, program, xchangeeq
 else:
     from acelera import xchangeeq
@@ -67,6 +68,10 @@ def __getattr__(name: str) -> object:
         from acelera.xchangeeq import program as module
 
         return getattr(module, name)
+    if name == "cdc":
+        from importlib import import_module
+
+        return import_module("acelera.cdc")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

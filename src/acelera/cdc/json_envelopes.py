@@ -101,8 +101,8 @@ def _decoded(text: str | None, number: int, column: str) -> Message | None:
         found = json.loads(text)
     except ValueError as error:
         raise DataError(f"row {number}: `{column}` is no JSON: {error}") from None
-    inner = found.get("payload", found) if isinstance(found, Mapping) else found
-    if not (inner is None or isinstance(inner, Mapping)):
+    inner = found.get("payload", found) if isinstance(found, dict) else found
+    if not (inner is None or isinstance(inner, dict)):
         raise DataError(f"row {number}: `{column}` is {text[:60]}, which is no message of Debezium")
     return found if inner is not None else None
 
@@ -124,7 +124,7 @@ def _table(message: Message) -> Any:
 def _array(values: Sequence[Any], kinds: Columns, name: str, numbers: Numbers) -> pa.Array:
     """Structs of these columns."""
     for number, value in zip(numbers, values, strict=True):
-        if not (value is None or isinstance(value, Mapping)):
+        if not (value is None or isinstance(value, dict)):
             raise DataError(f"row {number}: `{name}` is {value!r}, but it holds the values of columns")
     arrays = {
         each: array_of([_part(value, each) for value in values], kind, f"{name}.{each}", numbers)
@@ -177,12 +177,12 @@ def envelopes(column: str, known: Described, around: Iterable[str], table: str |
 def found_out(rows: Rows, column: str, around: Iterable[str], table: str | None) -> Described:
     """What messages say of their types: as Kafka Connect, if the first one does, otherwise by their values."""
     outer = [each for each in decoded(rows, column) if each is not None and table in (None, _table(_message(each)))]
-    if outer and isinstance(outer[0].get("schema"), Mapping):
+    if outer and isinstance(outer[0].get("schema"), dict):
         return of_connect(outer[0]["schema"])
     messages = [_message(each) for each in outer]
     values: dict[str, list[Any]] = {}
     for row in (message.get(side) for message in messages for side in SIDES):
-        for name, value in row.items() if isinstance(row, Mapping) else ():
+        for name, value in row.items() if isinstance(row, dict) else ():
             values.setdefault(name, []).append(value)
     found = {name: inferred(_at(messages, name), name) for name in around if name not in KNOWN}
     told = {name: kind for name, kind in found.items() if not pa.types.is_null(kind)}
@@ -193,4 +193,4 @@ def _at(messages: Iterable[Message], path: str) -> list[Any]:
     """What stands at a path of each message."""
     outer, _, inner = path.partition(".")
     parts = [message.get(outer) for message in messages]
-    return [each.get(inner) if isinstance(each, Mapping) else None for each in parts] if inner else parts
+    return [each.get(inner) if isinstance(each, dict) else None for each in parts] if inner else parts
