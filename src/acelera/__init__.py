@@ -31,7 +31,7 @@ from acelera.query import Query, query
 from acelera.version import __version__ as __version__
 
 if TYPE_CHECKING:  # when it runs, programs are imported once they are asked for; packages of languages can be called
-    from acelera import cdc
+    from acelera import cdc as cdc
     from acelera.rule_languages import program
     from acelera.trepl.program import trepl
     from acelera.xchangeeq.program import Program, xchangeeq
@@ -59,7 +59,6 @@ __all__ = [
     "UsageError",
     "V",
     "aggregate",
-    "cdc",
     "program",
     "query",
     "trepl",

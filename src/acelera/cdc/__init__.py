@@ -5,7 +5,9 @@ has old and new values side by side, `debezium` of the messages of Debezium, `de
 table. Programs of rules over changes take sources.
 """
 
+from acelera.cdc.change_feed import delta
+from acelera.cdc.envelopes import debezium
 from acelera.cdc.source import Source
 from acelera.cdc.tables_of_changes import changes, inserts
 
-__all__ = ["Source", "changes", "inserts"]
+__all__ = ["Source", "changes", "debezium", "delta", "inserts"]

@@ -5,7 +5,7 @@ A layout is made from the columns alone, before any row is read. Tables and Spar
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -179,6 +179,26 @@ def type_at(schema: pa.Schema, path: Path) -> pa.DataType:
     return plain(fields_at(schema, path[:-1])[path[-1]])
 
 
+def made_alike(schema: pa.Schema, left: Path, right: Path) -> pa.Schema:
+    """Columns in which a struct that is NULL in all rows, so that nothing is known of it, is like another one."""
+    for lacking, other in ((left, right), (right, left)):
+        kinds = [fields_at(schema, path[:-1]).get(path[-1], pa.int8()) for path in (lacking, other)]
+        if pa.types.is_null(kinds[0]) and pa.types.is_struct(kinds[1]):
+            return pa.schema(_retyped(schema, lacking, kinds[1]))
+    return schema
+
+
+def _retyped(fields: Iterable[pa.Field], path: Path, kind: pa.DataType) -> list[pa.Field]:
+    """Fields of which the one at a place has another type."""
+    name, *inner = path
+    return [
+        each.with_type(pa.struct(_retyped(each.type, tuple(inner), kind)) if inner else kind)
+        if each.name == name
+        else each
+        for each in fields
+    ]
+
+
 def attributes_of(sides: Sequence[Mapping[str, pa.DataType]]) -> dict[str, pa.DataType]:
     """Attributes and their plain types: those of all sides, each of a type that holds the values of both."""
     found: dict[str, Type] = {}
@@ -228,8 +248,8 @@ def ordering(schema: pa.Schema, names: object, roots: Sequence[Path] = ((),)) ->
     return found
 
 
-def orders_of(schema: pa.Schema, order_by: object) -> dict[str, dict[Path, pa.DataType]]:
+def orders_of(schema: pa.Schema, order_by: object, roots: Sequence[Path] = ((),)) -> dict[str, dict[Path, pa.DataType]]:
     """The instants of transactions and operations, where a user says them."""
     if order_by is None:
         return {}
-    return dict.fromkeys(GRANULARITIES[1:], ordering(schema, order_by))
+    return dict.fromkeys(GRANULARITIES[1:], ordering(schema, order_by, roots))

@@ -19,6 +19,7 @@ from acelera.cdc.layout import (
     clock,
     demand,
     fields_at,
+    made_alike,
     orders_of,
     said,
 )
@@ -91,12 +92,14 @@ def changes(
     """
     given = held(data)
     schema = given.schema
+    if given.frame is None and old is not None and new is not None:
+        schema = made_alike(schema, (old,), (new,))
     path = demand(schema, time, *_TIME)
     kind = demand(schema, op, "tells the kind of a change", "Name it with op=…")
     newer, older = (
         {} if each is None else _values(schema, each, option) for each, option in ((new, "new"), (old, "old"))
     )
-    apart = {path[0], kind[0], *(place[0] for side in (newer, older) for place in side.values())}
+    apart = {path[0], kind[0], old, new, *(place[0] for side in (newer, older) for place in side.values())}
     beside = _beside(schema, apart)
     _refuse_doubled(beside, {**newer, **older})
     plain: dict[str, Path] = {name: (name,) for name in beside}
@@ -113,7 +116,7 @@ def changes(
     return Source(layout, given)
 
 
-def _beside(schema: pa.Schema, apart: set[str]) -> dict[str, pa.DataType]:
+def _beside(schema: pa.Schema, apart: set[str | None]) -> dict[str, pa.DataType]:
     """The columns that are attributes themselves."""
     return {name: kind for name, kind in fields_at(schema).items() if name not in apart}
 

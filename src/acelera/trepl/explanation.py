@@ -17,7 +17,7 @@ def explained(
     program: resolved.Program | None = None,
     plan: Sequence[str] = (),
 ) -> str:
-    """The text of `Program.explain`; with relations that are known there is a `program`, and `plan` says how it runs."""
+    """The text of `Program.explain`; with known relations there is a `program`; `plan` says how it runs."""
     modules = program.modules if program is not None else ()
     sections = [
         ("program", printed(written).splitlines()),
