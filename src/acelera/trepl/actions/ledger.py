@@ -5,7 +5,9 @@ from __future__ import annotations
 import datetime
 from collections.abc import Sequence
 from contextlib import suppress
+from uuid import uuid4
 
+from acelera.errors import AceleraError, UsageError
 from acelera.trepl.actions.action_errors import ActionError, LedgerConflictError
 from acelera.trepl.actions.action_rows import ActionRow
 from acelera.trepl.actions.transactions import Transaction, Transactions, is_a
@@ -31,6 +33,8 @@ _LOOK = f"select identity from {TABLE} where 1 = 0"
 _FIND = f"select identity from {TABLE} where identity in ({{}})"
 _NOTE = f"insert into {TABLE} (identity, program, module, rule, action, stage, done_at) values (?, ?, ?, ?, ?, ?, ?)"
 
+_FORGET = f"delete from {TABLE} where identity = ?"
+
 _ASKED_AT_ONCE = 500
 """Databases take a limited number of parameters."""
 
@@ -47,6 +51,28 @@ def prepare(transactions: Transactions) -> None:
             transactions.run(lambda transaction: transaction.do(_LOOK))
             return
         raise error
+
+
+class _UndoError(AceleraError):
+    """All is as it should be; undo it nevertheless."""
+
+
+def refuse_what_is_not_undone(transactions: Transactions) -> None:
+    """Note something and undo it: where it stays, nothing could be done exactly once."""
+    trial = uuid4().hex
+
+    def work(transaction: Transaction) -> None:
+        transaction.do_all(_NOTE, [(trial, "", "", "", 0, 0, "")])
+        raise _UndoError
+
+    with suppress(_UndoError):
+        transactions.run(work)
+    if transactions.run(lambda transaction: transaction.do(_FIND.format("?"), [trial])):
+        transactions.run(lambda transaction: transaction.do(_FORGET, [trial]))
+        raise UsageError(
+            "the database undoes nothing, so that a command and the note that it is done could be parted: give "
+            f"connections with autocommit off, and let the table {TABLE} be one that takes part in transactions"
+        )
 
 
 def done_of(transaction: Transaction, rows: Sequence[ActionRow]) -> set[str]:

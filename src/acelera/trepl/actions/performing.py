@@ -23,7 +23,7 @@ from acelera.trepl.actions.action_rows import (
     rows_of,
 )
 from acelera.trepl.actions.databases import database
-from acelera.trepl.actions.ledger import done_of, note, prepare
+from acelera.trepl.actions.ledger import done_of, note, prepare, refuse_what_is_not_undone
 from acelera.trepl.actions.placeholders import parameters_in
 from acelera.trepl.actions.transactions import Transaction, Transactions
 from acelera.trepl.history import Fired
@@ -75,6 +75,7 @@ class Actions:
         self._write = write
         self._rows_at_once, self._attempts = rows_at_once, attempts
         self._actions = places(program)
+        self._tried = False
         for place, action in self._actions.items():
             self._refuse_unfit(place, action)
 
@@ -105,10 +106,16 @@ class Actions:
             return Done(len(rows), 0)
         now = 0
         with Transactions(self._database, self._attempts) as transactions:
-            prepare(transactions)
+            self._prepare(transactions)
             for commands, part in self._parts(rows):
                 now += self._command(transactions, part) if commands else self._call(transactions, part)
         return Done(now, len(rows) - now)
+
+    def _prepare(self, transactions: Transactions) -> None:
+        prepare(transactions)
+        if not self._tried:
+            refuse_what_is_not_undone(transactions)
+            self._tried = True
 
     def do_fired(self, fired: Iterable[Fired]) -> Done:
         """Do what the meaning says that rules fire."""
