@@ -10,7 +10,7 @@ from uuid import uuid4
 from acelera.errors import AceleraError, UsageError
 from acelera.trepl.actions.action_errors import ActionError, LedgerConflictError
 from acelera.trepl.actions.action_rows import ActionRow
-from acelera.trepl.actions.transactions import Transaction, Transactions, is_a
+from acelera.trepl.actions.transactions import Transaction, Transactions, is_a, transient
 
 TABLE = "trepl_done"
 
@@ -41,16 +41,23 @@ _ASKED_AT_ONCE = 500
 
 def prepare(transactions: Transactions) -> None:
     """Create the table if it is missing; of several who do so at once, one succeeds."""
-    with suppress(ActionError):
-        transactions.run(lambda transaction: transaction.do(_LOOK))
+    if _is_there(transactions):
         return
     try:
         transactions.run(lambda transaction: transaction.do(_CREATE))
+    except ActionError:
+        if not _is_there(transactions):
+            raise
+
+
+def _is_there(transactions: Transactions) -> bool:
+    try:
+        transactions.run(lambda transaction: transaction.do(_LOOK))
     except ActionError as error:
-        with suppress(ActionError):
-            transactions.run(lambda transaction: transaction.do(_LOOK))
-            return
-        raise error
+        if error.__cause__ is None or transient(error.__cause__):
+            raise
+        return False
+    return True
 
 
 class _UndoError(AceleraError):

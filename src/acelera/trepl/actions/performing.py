@@ -22,7 +22,7 @@ from acelera.trepl.actions.action_rows import (
     refuse_unknown,
     rows_of,
 )
-from acelera.trepl.actions.databases import database
+from acelera.trepl.actions.databases import Database, database
 from acelera.trepl.actions.ledger import done_of, note, prepare, refuse_what_is_not_undone
 from acelera.trepl.actions.placeholders import parameters_in
 from acelera.trepl.actions.transactions import Transaction, Transactions
@@ -187,13 +187,18 @@ class Actions:
         try:
             self._functions[function](row, row.identity)
         except Exception as error:
+            next_time = (
+                "All is called again at the next try, since no database=… notes what was called"
+                if self._database is None
+                else "What was done before stays done, and is not done again at the next try"
+            )
             raise ActionError(
                 f"{_where(row)}: the function `{function}` fails: {type(error).__name__}: {error}\n"
-                f"  with {_shown(row)}\n  What was done before stays done, and is not done again at the next try"
+                f"  with {_shown(row)}\n  {next_time}"
             ) from error
 
 
-def _known(where: object, paramstyle: str | None) -> Any:
+def _known(where: object, paramstyle: str | None) -> Database | None:
     return None if where is None else database(where, paramstyle)
 
 
