@@ -107,26 +107,19 @@ def driven(connection: Connection) -> Connection:
 
 
 def begin_plainly(connection: Connection) -> None:
-    """Begin a transaction: most drivers do so with the first command, others are told to.
-
-    A connection that makes each command a transaction of its own is refused: nothing would be done exactly once.
-    """
-    own = driven(connection)
-    if getattr(own, "autocommit", None) is True or _commits_alone(own):
-        raise UsageError(
-            "the connection commits each command by itself, so that a command and the note that it is done could be "
-            "parted; give connections with autocommit off"
-        )
-    begin = getattr(own, "begin", None)
+    """Begin a transaction: most drivers do so with the first command, others are told to."""
+    begin = getattr(driven(connection), "begin", None)
     if callable(begin):
         begin()
 
 
-def _commits_alone(connection: Connection) -> bool:
-    if not isinstance(connection, sqlite3.Connection):
-        return False
-    by_hand = getattr(connection, "autocommit", -1) != -1  # since Python 3.12
-    return connection.isolation_level is None and not by_hand
+def cursor_of(connection: Connection) -> Any:
+    """What does the commands of a connection: a cursor, or the connection itself where a cursor is another connection.
+
+    Commands of such a one, as DuckDB has them, would not belong to the transaction.
+    """
+    cursor = connection.cursor()
+    return connection if type(cursor) is type(connection) else cursor
 
 
 def is_sqlite(connection: Connection) -> bool:

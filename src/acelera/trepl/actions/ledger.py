@@ -5,10 +5,12 @@ from __future__ import annotations
 import datetime
 from collections.abc import Sequence
 from contextlib import suppress
+from uuid import uuid4
 
+from acelera.errors import AceleraError, UsageError
 from acelera.trepl.actions.action_errors import ActionError, LedgerConflictError
 from acelera.trepl.actions.action_rows import ActionRow
-from acelera.trepl.actions.transactions import Transaction, Transactions, is_a
+from acelera.trepl.actions.transactions import Transaction, Transactions, is_a, transient
 
 TABLE = "trepl_done"
 
@@ -31,22 +33,53 @@ _LOOK = f"select identity from {TABLE} where 1 = 0"
 _FIND = f"select identity from {TABLE} where identity in ({{}})"
 _NOTE = f"insert into {TABLE} (identity, program, module, rule, action, stage, done_at) values (?, ?, ?, ?, ?, ?, ?)"
 
+_FORGET = f"delete from {TABLE} where identity = ?"
+
 _ASKED_AT_ONCE = 500
 """Databases take a limited number of parameters."""
 
 
 def prepare(transactions: Transactions) -> None:
     """Create the table if it is missing; of several who do so at once, one succeeds."""
-    with suppress(ActionError):
-        transactions.run(lambda transaction: transaction.do(_LOOK))
+    if _is_there(transactions):
         return
     try:
         transactions.run(lambda transaction: transaction.do(_CREATE))
+    except ActionError:
+        if not _is_there(transactions):
+            raise
+
+
+def _is_there(transactions: Transactions) -> bool:
+    try:
+        transactions.run(lambda transaction: transaction.do(_LOOK))
     except ActionError as error:
-        with suppress(ActionError):
-            transactions.run(lambda transaction: transaction.do(_LOOK))
-            return
-        raise error
+        if error.__cause__ is None or transient(error.__cause__):
+            raise
+        return False
+    return True
+
+
+class _UndoError(AceleraError):
+    """All is as it should be; undo it nevertheless."""
+
+
+def refuse_what_is_not_undone(transactions: Transactions) -> None:
+    """Note something and undo it: where it stays, nothing could be done exactly once."""
+    trial = uuid4().hex
+
+    def work(transaction: Transaction) -> None:
+        transaction.do_all(_NOTE, [(trial, "", "", "", 0, 0, "")])
+        raise _UndoError
+
+    with suppress(_UndoError):
+        transactions.run(work)
+    if transactions.run(lambda transaction: transaction.do(_FIND.format("?"), [trial])):
+        transactions.run(lambda transaction: transaction.do(_FORGET, [trial]))
+        raise UsageError(
+            "the database undoes nothing, so that a command and the note that it is done could be parted: give "
+            f"connections with autocommit off, and let the table {TABLE} be one that takes part in transactions"
+        )
 
 
 def done_of(transaction: Transaction, rows: Sequence[ActionRow]) -> set[str]:

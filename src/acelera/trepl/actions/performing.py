@@ -22,8 +22,8 @@ from acelera.trepl.actions.action_rows import (
     refuse_unknown,
     rows_of,
 )
-from acelera.trepl.actions.databases import database
-from acelera.trepl.actions.ledger import done_of, note, prepare
+from acelera.trepl.actions.databases import Database, database
+from acelera.trepl.actions.ledger import done_of, note, prepare, refuse_what_is_not_undone
 from acelera.trepl.actions.placeholders import parameters_in
 from acelera.trepl.actions.transactions import Transaction, Transactions
 from acelera.trepl.history import Fired
@@ -78,6 +78,7 @@ class Actions:
         self._write = write
         self._rows_at_once, self._attempts = rows_at_once, attempts
         self._actions = places(program)
+        self._tried = False
         for place, action in self._actions.items():
             self._refuse_unfit(place, action)
 
@@ -108,10 +109,16 @@ class Actions:
             return Done(len(rows), 0)
         now = 0
         with Transactions(self._database, self._attempts) as transactions:
-            prepare(transactions)
+            self._prepare(transactions)
             for commands, part in self._parts(rows):
                 now += self._command(transactions, part) if commands else self._call(transactions, part)
         return Done(now, len(rows) - now)
+
+    def _prepare(self, transactions: Transactions) -> None:
+        prepare(transactions)
+        if not self._tried:
+            refuse_what_is_not_undone(transactions)
+            self._tried = True
 
     def do_fired(self, fired: Iterable[Fired]) -> Done:
         """Do what the meaning says that rules fire."""
@@ -183,13 +190,18 @@ class Actions:
         try:
             self._functions[function](row, row.identity)
         except Exception as error:
+            next_time = (
+                "All is called again at the next try, since no database=… notes what was called"
+                if self._database is None
+                else "What was done before stays done, and is not done again at the next try"
+            )
             raise ActionError(
                 f"{_where(row)}: the function `{function}` fails: {type(error).__name__}: {error}\n"
-                f"  with {_shown(row)}\n  What was done before stays done, and is not done again at the next try"
+                f"  with {_shown(row)}\n  {next_time}"
             ) from error
 
 
-def _known(where: object, paramstyle: str | None) -> Any:
+def _known(where: object, paramstyle: str | None) -> Database | None:
     return None if where is None else database(where, paramstyle)
 
 

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from acelera.errors import AceleraError
 from acelera.trepl.actions.action_errors import ActionError, LedgerConflictError
-from acelera.trepl.actions.databases import Connection, Database, is_sqlite
+from acelera.trepl.actions.databases import Connection, Database, cursor_of, is_sqlite
 from acelera.trepl.actions.parameters import for_sqlite
 from acelera.trepl.actions.placeholders import statement
 
@@ -29,7 +29,7 @@ class Transaction:
     """Commands with `?` for their parameters, within one transaction."""
 
     def __init__(self, connection: Connection, style: str) -> None:
-        self._cursor = connection.cursor()
+        self._cursor = cursor_of(connection)
         self._style = style
         self._convert: Callable[[Any], Any] | None = for_sqlite if is_sqlite(connection) else None
 
