@@ -30,6 +30,7 @@ from acelera.trepl.rule_session import Opened, RuleSession, stored_waiting
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+    from acelera.programs.drawing import RuleDrawing
     from acelera.trepl.doing import Functions
     from acelera.trepl.rule_options import Options
 
@@ -234,6 +235,49 @@ class Program:
             return explained(self.ast, self.text, ())
         compiled = self._compiled(by_relation(sources), how(options))
         return explained(self.ast, self.text, compiled.warnings, compiled.program)
+
+    def datalog(self, sources: object, **options: Unpack[Options]) -> str:
+        """The rules of Datalog that the program stands for, to be read; sources are those of `check`.
+
+        >>> import acelera as ac
+        >>> p = ac.trepl("monitor ins(a) as i; Two: (i(X), i(Y, Y.v > X.v)) -> write(Y.v);")
+        >>> print(p.datalog({"a": {"v": int}}).strip())
+        % module Main
+        any(J) <- hist_Main(_, _, J).
+        ins_a(X, J) <- hist_Main(ins_a, T, J), log_ins_a(X, T).
+        <BLANKLINE>
+        % Two
+        sat_1(X, J) <- ins_a(X, J).
+        sat_2(X, Y, s(J)) <- ins_a(Y, s(J)), sat_1(X, J), Y.v > X.v.
+        sat_3(X, Y, J) <- sat_2(X, Y, J).
+        write(Y.v, J) <- sat_3(X, Y, J).
+        """
+        from acelera.trepl.datalog import datalog
+
+        return datalog(self._compiled(by_relation(sources), how(options)).program)
+
+    def draw(self) -> RuleDrawing:
+        """A picture of what is made of what, which shows itself in a notebook.
+
+        >>> import acelera as ac
+        >>> print(ac.trepl("monitor a; derived b(v); Make: a(X) -> b(X.v); Tell: !b -> write('none');").draw().mermaid)
+        flowchart LR
+          subgraph comes in
+            n0("a")
+          end
+          subgraph level 1
+            n1["b"]
+          end
+          subgraph level 2
+            n2["Tell: write"]
+          end
+          n0 --> n1
+          n1 -.->|"negation"| n2
+        """
+        from acelera.programs.drawing import drawn
+        from acelera.trepl.rule_graph import label_graph
+
+        return drawn(label_graph(self.ast))
 
     # --- how ----------------------------------------------------------------------------------------------------------
 

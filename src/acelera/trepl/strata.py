@@ -58,6 +58,11 @@ def _reached(size: int, edges: set[tuple[int, int]]) -> list[set[int]]:
     return found
 
 
+def levels_of(size: int, needs: set[tuple[int, int]]) -> tuple[tuple[int, ...], ...]:
+    """Numbers in levels, each above all that it needs; those that need each other stand together."""
+    return _levels(_reached(size, needs))
+
+
 def _levels(reached: Sequence[set[int]]) -> tuple[tuple[int, ...], ...]:
     """Rules stand above all that they need but that does not need them."""
     levels: dict[int, int] = {}
