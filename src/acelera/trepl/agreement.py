@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -23,12 +23,16 @@ STAMP = from_arrow(pa.timestamp("us", "UTC"))
 
 @dataclass(frozen=True)
 class Incoming:
-    """What comes in: the source of each relation, what a stage is, the type of times, and those of instants."""
+    """What comes in: the source of each relation, what a stage is, the type of times, and those of instants.
+
+    `others` are relations that may come, too, but of which no rule asks anything.
+    """
 
     sources: Mapping[str, Source]
     granularity: str
     timestamp: Type
     instants: tuple[pa.DataType, ...]
+    others: frozenset[str] = frozenset()
 
     @property
     def instant_names(self) -> list[str]:
@@ -107,12 +111,16 @@ def _no_source(name: str, given: object) -> str:
     )
 
 
-def incoming(given: Mapping[str, Any], granularity: str) -> Incoming:
-    """Sources that agree."""
-    for name, each in given.items():
+def incoming(given: Mapping[str, Any], asked: Collection[str], granularity: str) -> Incoming:
+    """Sources of the relations that are asked for, which agree."""
+    known = {name: each for name, each in given.items() if name in asked}
+    for name, each in known.items():
         if not isinstance(each, Source):
             raise UsageError(_no_source(name, each))
-    return Incoming(given, granularity, timestamp_of(given), _instants(given, granularity))
+        if each.is_spark:
+            raise UsageError(f"the changes of `{name}` are in a Spark frame; collect its rows: frame.toArrow()")
+    others = frozenset(given) - frozenset(known)
+    return Incoming(known, granularity, timestamp_of(known), _instants(known, granularity), others)
 
 
 def timestamp_of(given: Mapping[str, Any]) -> Type:

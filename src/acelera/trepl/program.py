@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from acelera.cdc import Source
 from acelera.engine.storage.snapshots import fingerprint_of, unpack
 from acelera.engine.storage.validation import fitting
-from acelera.errors import AceleraWarning, Problem, UsageError, outside, render
+from acelera.errors import AceleraWarning, Problem, Span, UsageError, outside, render
 from acelera.programs.problems import Notes, ProgramCheckError
 from acelera.trepl import ast, resolved
 from acelera.trepl.agreement import Incoming, by_relation, incoming, relations_of, timestamp_of
@@ -80,7 +79,7 @@ class Program:
         if notes.problems:
             raise ProgramCheckError(notes.problems, text)
         self._told: set[Problem] = set()
-        self._warn(parsed.warnings)
+        self._warn(each for each in parsed.warnings if each.span not in _unmonitored(self.ast))
 
     # --- what it is ---------------------------------------------------------------------------------------------------
 
@@ -211,7 +210,7 @@ class Program:
         with fitting():
             session = dict(sections["session"])
             rows, told = session.pop("rows"), how(session)
-        compiled, come = self._compiled(given, told), self._incoming(given, told)
+        compiled, come = self._compiled(given, told), incoming(given, self.relations, told.granularity)
         waiting = stored_waiting(sections, come)
         with fitting():
             engine = engine_again(compiled.program, come, told, sections["engine"].tobytes())
@@ -281,28 +280,17 @@ class Program:
 
     # --- how ----------------------------------------------------------------------------------------------------------
 
-    def _known(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """What is given of the relations that matter."""
-        return {name: each for name, each in given.items() if name in self.relations}
-
     def _compiled(self, given: Mapping[str, Any], told: How) -> _Compiled:
         """The program over sources: what is checked, and what is run."""
-        timestamp = timestamp_of(self._known(given))
+        timestamp = timestamp_of({name: each for name, each in given.items() if name in self.relations})
         checked = check(self.ast, relations_of(given), timestamp, told.zone, tuple(self.functions), self.text)
         self._warn(checked.warnings)
         return _Compiled(checked.program, checked.warnings, outputs_of(checked.program, self.outputs))
 
-    def _incoming(self, given: Mapping[str, Any], told: How) -> Incoming:
-        known = self._known(given)
-        for name, each in known.items():
-            if isinstance(each, Source) and each.is_spark:
-                raise UsageError(f"the changes of `{name}` are in a Spark frame; collect its rows: frame.toArrow()")
-        return incoming(known, told.granularity)
-
     def _session(self, sources: object, database: object, told: How) -> tuple[RuleSession, Incoming]:
         """A session that has seen nothing, and what comes in."""
         given = by_relation(sources)
-        compiled, come = self._compiled(given, told), self._incoming(given, told)
+        compiled, come = self._compiled(given, told), incoming(given, self.relations, told.granularity)
         session = RuleSession(self._opened(compiled, come, told, database), engine_of(compiled.program, come, told))
         return session, come
 
@@ -310,7 +298,7 @@ class Program:
         do = doing(compiled.program, self._fingerprint, self.functions, database)
         return Opened(come, compiled.outputs, do, told, self._fingerprint)
 
-    def _warn(self, found: tuple[Problem, ...]) -> None:
+    def _warn(self, found: Iterable[Problem]) -> None:
         """Warn once of each thing that is most likely not meant."""
         for problem in found:
             if problem not in self._told:
@@ -367,6 +355,11 @@ def _functions(given: Functions | None) -> dict[str, Any]:
         if not callable(function):
             raise UsageError(f"functions={{{name!r}: …}} is {type(function).__name__}, which cannot be called")
     return found
+
+
+def _unmonitored(program: ast.Program) -> set[Span | None]:
+    """Where rules of modules begin that do not say what they monitor: the checker tells what they should say."""
+    return {module.rules[0].span for module in program.modules if not module.monitored}
 
 
 def _monitored(module: ast.Module) -> Iterator[tuple[str | None, str]]:

@@ -143,9 +143,10 @@ class RuleSession:
         found, counts = {}, dict(self._rows)
         for relation, rows in by_relation(batch).items():
             incoming = self._opened.incoming
+            if relation in incoming.others:
+                continue
             if relation not in incoming.sources:
-                known = listing(incoming.sources)
-                near = did_you_mean(relation, incoming.sources) or f"; there are {known}"
+                near = did_you_mean(relation, incoming.sources) or f"; there are {listing(incoming.sources)}"
                 raise UsageError(f"no relation `{relation}` comes in{near}")
             if is_frame(rows):
                 raise UsageError(f"`{relation}` is a Spark DataFrame; collect its rows for a session: frame.toArrow()")
