@@ -26,7 +26,7 @@ def doing(program: resolved.Program, name: str, functions: Functions, database: 
     wanted = [resolved.CallFunction] if database is None else [resolved.CallFunction, resolved.Sql]
     asked = {place for place, action in places(program).items() if isinstance(action, tuple(wanted))}
     if not asked:
-        return _nothing
+        return leave
     actions = Actions(program, name, database=database, functions=functions, leave_commands=True)
 
     def do(tables: Mapping[Place, pa.Table]) -> None:
@@ -35,5 +35,5 @@ def doing(program: resolved.Program, name: str, functions: Functions, database: 
     return do
 
 
-def _nothing(tables: Mapping[Place, pa.Table]) -> None:
-    """No action reaches beyond the program."""
+def leave(tables: Mapping[Place, pa.Table]) -> None:
+    """Do nothing beyond the program."""

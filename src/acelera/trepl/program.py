@@ -6,6 +6,8 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -14,10 +16,11 @@ from acelera.engine.storage.snapshots import fingerprint_of, unpack
 from acelera.engine.storage.validation import fitting
 from acelera.errors import AceleraWarning, Problem, Span, UsageError, outside, render
 from acelera.programs.problems import Notes, ProgramCheckError
+from acelera.programs.report.run import MOST_EVENTS
 from acelera.trepl import ast, resolved
 from acelera.trepl.agreement import Incoming, by_relation, incoming, relations_of, timestamp_of
 from acelera.trepl.checker import check
-from acelera.trepl.doing import doing
+from acelera.trepl.doing import doing, leave
 from acelera.trepl.engines import engine_again, engine_of
 from acelera.trepl.explanation import explained
 from acelera.trepl.parser import parse
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from acelera.programs.drawing import RuleDrawing
+    from acelera.programs.report.run import Run
     from acelera.trepl.doing import Functions
     from acelera.trepl.rule_options import Options
 
@@ -173,6 +177,42 @@ class Program:
         session, come = self._session(sources, database, how(options))
         session.hold({relation: come.whole(relation) for relation in come.sources})
         return session.finish()
+
+    def report(
+        self, sources: object, path: str | PathLike[str], *, events: int = MOST_EVENTS, **options: Unpack[Options]
+    ) -> Path:
+        """Write one HTML page that shows the program, the changes on a timeline, and what rules did when.
+
+        Returns its path. Sources and options are those of `run`; nothing is done in databases, and no function is
+        called. The page needs no other file and no network; folders of its path are made if they are not there. It
+        shows the first `events` by their times, changes that came in and what rules made; counts are over all of them.
+
+        >>> import acelera as ac, tempfile, pathlib
+        >>> from acelera import cdc
+        >>> p = ac.trepl("monitor a; R: a(X) -> write(X.v);")
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = p.report({"a": cdc.inserts([{"ts": 1, "v": 5}])}, pathlib.Path(folder, "report.html"))
+        ...     path.name, "</html>" in path.read_text(encoding="utf-8")
+        ('report.html', True)
+        """
+        from acelera.programs.report.page import write
+        from acelera.report import refuse_place
+
+        refuse_place(Path(path))
+        return write(self.findings(sources, options, events), Path(path))
+
+    def findings(self, sources: object, options: Options, events: int = MOST_EVENTS) -> Run:
+        """What `report` shows, before it is a page; the options are those of `run`."""
+        from acelera.trepl.shown_changes import shown_run
+
+        if not isinstance(events, int) or isinstance(events, bool) or events < 0:
+            raise UsageError(f"{events=} is not a number of events to show")
+        told, given = how(options), by_relation(sources)
+        compiled, come = self._compiled(given, told), incoming(given, self.relations, told.granularity)
+        tables = {relation: come.whole(relation) for relation in come.sources}
+        session = RuleSession(Opened(come, compiled.outputs, leave, told, ""), engine_of(compiled.program, come, told))
+        session.hold(tables)
+        return shown_run(self.ast, self.text, compiled.program, tables, session.finish(), events)
 
     def open(self, sources: object, *, database: object = None, **options: Unpack[Options]) -> RuleSession:
         """Start the program on changes that come in batches; sources, database and options are those of `run`.

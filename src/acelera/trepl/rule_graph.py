@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from acelera.programs.label_graph import LabelGraph, Use
 from acelera.trepl import ast
@@ -24,14 +24,14 @@ def label_graph(program: ast.Program) -> LabelGraph:
     for module in program.modules:
         for rule in module.rules:
             needs = list(_needs(rule.goal, module, derived))
-            for label in dict.fromkeys(_made(rule, act, derived) for act in rule.actions):
+            for label in dict.fromkeys(label_made(rule, act, derived) for act in rule.actions):
                 uses.update(dict.fromkeys(Use(need, label, len(made), through) for need, through in needs))
                 made.append(label)
                 names.append(rule.name)
     return LabelGraph(tuple(made), tuple(uses), _levels(made, list(uses)), tuple(names), "level")
 
 
-def _made(rule: ast.Rule, act: ast.Act | ast.Command, derived: set[str]) -> str:
+def label_made(rule: ast.Rule, act: ast.Act | ast.Command, derived: Collection[str]) -> str:
     """What an action makes: an event, or whatever the rule does besides."""
     name = "sql" if isinstance(act, ast.Command) else act.name
     return name if name in derived else f"{rule.name}: {name}"
