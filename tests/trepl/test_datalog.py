@@ -1,13 +1,13 @@
 """The Datalog of programs: that of the paper for its examples, with the star of the contract."""
 
 import re
-from collections.abc import Iterator
 
 import pytest
 
 from acelera.trepl.checker import check
 from acelera.trepl.datalog import datalog
 from acelera.trepl.parser import parse
+from trepl.datalog_evaluation import clauses, split
 from trepl.programs import EXAMPLES, TEN
 from trepl.relations import RELATIONS, TIMESTAMP
 
@@ -205,22 +205,6 @@ WHOLE = {
 GIVEN = re.compile(r"hist_\w+|log_(?:ins|upd|del)_\w+")
 
 
-def clauses(block: str) -> Iterator[tuple[str, list[str]]]:
-    for clause in re.findall(r"^(?!%)(.+?\.)$", re.sub(r"\n +", " ", block), re.MULTILINE):
-        head, _, body = clause.removesuffix(".").partition(" <- ")
-        yield head, [goal.removeprefix("¬") for goal in split(body)]
-
-
-def split(body: str) -> list[str]:
-    """Goals between commas that stand in no brackets and no strings."""
-    found, depth, quote = [""], 0, ""
-    for char in body:
-        quote = ("" if char == quote else quote) or (char if not quote and char in "'\"" else "")
-        depth += 0 if quote else (char in "({") - (char in ")}")
-        found = [*found, ""] if char == "," and not depth and not quote else [*found[:-1], found[-1] + char]
-    return [each.strip() for each in found if each.strip()]
-
-
 def predicate(atom: str) -> tuple[str, int] | None:
     """Name and number of arguments, if a goal is no condition."""
     found = re.fullmatch(r"(\w+)\((.*)\)", atom)
@@ -239,7 +223,7 @@ def test_every_predicate_is_defined(name: str) -> None:
         for section in sections:
             own = {found for head, _ in clauses(section) if (found := predicate(head))}
             for head, goals in clauses(section):
-                for goal in filter(None, map(predicate, goals)):
+                for goal in filter(None, (predicate(each.removeprefix("¬")) for each in goals)):
                     if re.match(r"(?:sat|ext|wait|past)_\d", goal[0]):
                         assert goal in own, (head, goal)
                     else:
