@@ -5,7 +5,7 @@ From the top down each node gets its possible predecessors and what it imports (
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 
 from acelera.trepl import ast
@@ -30,8 +30,8 @@ class Tree:
     """A node: `kind` is one of simple, any, test, epsilon, not, seq, or, and, first, prior, point.
 
     A *point* is a conjunction or disjunction within a star: its predicate is not put together from those of its parts,
-    since these would not know of one another in which instance of the star they are. Its parts are what is negated in
-    it.
+    since these would not know of one another in which instance of the star they are. Its parts are what `!` and `first`
+    in it ask about.
     """
 
     kind: str
@@ -43,15 +43,16 @@ class Tree:
     repeated: frozenset[str] = frozenset()  # variables of its stars
     star: ast.Star | None = None  # the star that repeats it
     maximal: bool = False
-    composite: bool = False  # as what is negated
+    composite: bool = False  # an event of its own, wherever it begins
     negations: dict[int, Tree] = field(default_factory=dict)  # what is negated in it, by the negation
+    firsts: dict[int, Tree] = field(default_factory=dict)  # what `first` in it asks about, by the goal
     number: int = 0
     before: tuple[Edge, ...] = ()
     imports: frozenset[str] = frozenset()
     carried: frozenset[str] = frozenset()  # variables of the stars around, whose aggregates go on
     around: tuple[Tree, ...] = ()  # the stars around, by what they repeat
     is_round: bool = False
-    negated: bool = False  # within something that is negated
+    negated: bool = False  # within a point that is negated: no instance of a star begins there
     opens: bool = False  # an `any` that comes first in a sequence
     test: Tree | None = None  # the condition right after it
 
@@ -78,14 +79,7 @@ class Tree:
 
 def parse_tree(goal: ast.Goal) -> Tree:
     """The tree of the event of a rule."""
-    within = _within_stars(goal)
-
-    def built(each: ast.Goal, made: Sequence[Tree]) -> Tree:
-        if isinstance(each, ast.Both | ast.Either | ast.First) and id(each) in within and is_point(each):
-            return _with_exports(_point(each, made))
-        return _with_exports(_tree(each, made))
-
-    root = _closed(ast.fold(goal, built))
+    root = _built(goal, _within_stars(goal))
     _tell(root)
     for number, node in enumerate(nodes(root), 1):
         node.number = number
@@ -104,6 +98,23 @@ def nodes(root: Tree) -> list[Tree]:
 
 
 # --- from the bottom up -----------------------------------------------------------------------------------------------
+
+
+def _built(goal: ast.Goal, within: Collection[int]) -> Tree:
+    """The tree of a goal; `within` are the goals that stand in stars."""
+
+    def built(each: ast.Goal, made: Sequence[Tree]) -> Tree:
+        is_joined = isinstance(each, ast.Both | ast.Either | ast.First) and id(each) in within
+        return _with_exports(_point(each, made) if is_joined and is_point(each) else _tree(each, made))
+
+    return _closed(ast.fold(goal, built))
+
+
+def _alone(goal: ast.First) -> Tree:
+    """What `first` asks about, as an event of its own: whatever comes before."""
+    tree = _built(goal.goal, ())
+    tree.composite = True
+    return tree
 
 
 def _within_stars(goal: ast.Goal) -> set[int]:
@@ -144,7 +155,10 @@ def _tree(goal: ast.Goal, made: Sequence[Tree]) -> Tree:
 
 def _point(goal: ast.Goal, made: Sequence[Tree]) -> Tree:
     negations = {key: tree for part in made for node in nodes(part) for key, tree in node.negations.items()}
-    return Tree("point", goal, tuple(negations.values()), negations=negations)
+    firsts = {key: tree for part in made for node in nodes(part) for key, tree in node.firsts.items()}
+    if isinstance(goal, ast.First):
+        firsts[id(goal)] = _alone(goal)
+    return Tree("point", goal, (*negations.values(), *firsts.values()), negations=negations, firsts=firsts)
 
 
 def _sequence(made: list[Tree], relaxed: bool) -> Tree:
@@ -187,15 +201,20 @@ def _tell(root: Tree) -> None:
     todo = [root]
     while todo:
         node = todo.pop()
+        if isinstance(node.goal, ast.First) and node.kind == "first" and node.before != (Edge("start"),):
+            node.firsts = {id(node.goal): _alone(node.goal)}
+            node.parts += tuple(node.firsts.values())
         for part in node.parts:
             part.before, part.around, part.negated = node.before, node.around, node.negated
             part.imports, part.carried = node.imports, node.carried
         if node.kind == "seq":
             _tell_pair(node)
         for part in node.parts:
-            part.negated |= node.kind in ("not", "point")
+            if node.kind in ("not", "point"):
+                part.negated, part.carried = True, frozenset()
             if part.composite:
-                part.before, part.imports, part.carried, part.around = (Edge("start"),), frozenset(), frozenset(), ()
+                part.before, part.around, part.negated = (Edge("start"),), (), False
+                part.imports = part.carried = frozenset()
         todo += node.parts
 
 

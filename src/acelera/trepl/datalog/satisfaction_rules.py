@@ -37,7 +37,7 @@ class Satisfaction:
         self._waited = {
             edge.node
             for node in self._nodes
-            if node.kind != "test"
+            if node.kind in POINTS
             for edge in node.before
             if edge.kind == "wait" and edge.node is not None
         }
@@ -109,34 +109,24 @@ class Satisfaction:
             yield clause(head, [*step.predecessor(told), *goals_of(asked)])
 
     def _first(self, node: Tree) -> Iterator[str]:
-        (part,) = node.parts
-        if all(edge.kind == "start" for edge in node.before):
-            yield from self._past(part, self._sat(part, NEXT))
-            before = atom(f"past_{part.number}", ["_"] * len(columns_of(part, self.columns)), NOW)
-        else:
-            assert isinstance(node.goal, ast.First)
-            yield from self._alone(f"past_{node.number}", node.goal)
-            before = atom(f"past_{node.number}", (), NOW)
-        yield clause(self._sat(node, NEXT), [self._sat(part, NEXT), f"¬{before}"])
+        part = node.parts[0]
+        asked = node.firsts.get(id(node.goal), part)
+        yield from self._past(asked)
+        yield clause(self._sat(node, NEXT), [self._sat(part, NEXT), self._never(asked)])
+
+    def _never(self, node: Tree) -> str:
+        """That an event was not satisfied before this stage."""
+        return "¬" + atom(f"past_{node.number}", ["_"] * len(columns_of(node, self.columns)), NOW)
 
     def _prior(self, node: Tree) -> Iterator[str]:
         earlier, later = node.parts
-        yield from self._past(earlier, self._sat(earlier, NEXT))
+        yield from self._past(earlier)
         yield clause(self._sat(node, NEXT), [self._sat(earlier, NOW, "past"), self._sat(later, NEXT)])
 
-    def _past(self, node: Tree, now: str) -> Iterator[str]:
+    def _past(self, node: Tree) -> Iterator[str]:
         """That an event was satisfied at this stage or before, but not at stage 0."""
-        yield clause(self._sat(node, NEXT, "past"), [now])
+        yield clause(self._sat(node, NEXT, "past"), [self._sat(node, NEXT)])
         yield clause(self._sat(node, NEXT, "past"), [self._sat(node, NOW, "past"), atom("any", (), NEXT)])
-
-    def _alone(self, past: str, goal: ast.First) -> Iterator[str]:
-        """That a point was satisfied, whatever came before it: what `first` within another event asks for."""
-        node = Tree("point", goal.goal, before=(Edge("start"),), negations={})
-        head = atom(past, (), NEXT)
-        for way in ways(goal.goal):
-            step = self._step(node, node.before[0])
-            yield clause(head, [*self._events(way, ()), *goals_of(step.asked(way.conditions))])
-        yield clause(head, [atom(past, (), NOW), atom("any", (), NEXT)])
 
     # --- points -------------------------------------------------------------------------------------------------------
 
@@ -150,14 +140,11 @@ class Satisfaction:
         return found
 
     def _point(self, node: Tree) -> Iterator[str]:
+        for asked in node.firsts.values():
+            yield from self._past(asked)
         for way in _ways_of(node):
-            for number, first in enumerate(way.firsts):
-                yield from self._alone(self._past_name(node, number), first)
             for edge in node.before:
                 yield from self._entered(node, edge, way)
-
-    def _past_name(self, node: Tree, number: int) -> str:
-        return f"past_{node.number}{f'_{number + 1}' if number else ''}"
 
     def _entered(self, node: Tree, edge: Edge, way: Taken) -> Iterator[str]:
         """A point after one of its predecessors: it takes its events at the next stage."""
@@ -174,7 +161,6 @@ class Satisfaction:
             *self._events(way, [*used(told), *(way.variables if guards else ())], stage),
             *step.predecessor(told),
             *self._negations(node, way, step),
-            *(f"¬{atom(self._past_name(node, number), (), NOW)}" for number in range(len(way.firsts))),
             *refused,
             *goals_of([*asked, *self._updates(step, told)]),
         ]
@@ -193,7 +179,8 @@ class Satisfaction:
         return found or [atom("any", (), stage)]
 
     def _negations(self, node: Tree, way: Taken, step: Step) -> list[str]:
-        return [f"¬{self._negated(node.negations[id(each)], step)}" for each in way.negated]
+        absent = [f"¬{self._negated(node.negations[id(each)], step)}" for each in way.negated]
+        return absent + [self._never(node.firsts[id(each)]) for each in way.firsts]
 
     def _negated(self, inner: Tree, step: Step) -> str:
         """What must not be satisfied after the same predecessor, or at all if it is composite."""
@@ -240,7 +227,8 @@ class Satisfaction:
         found: dict[Expression, None] = {}
         for condition in self._still_to_come(star):
             for term in _terms(condition):
-                if term.variable in star.imports | (star.carried - star.single):
+                goes_on = isinstance(term, Aggregate) and term.variable in star.carried - star.single
+                if goes_on or term.variable in star.imports:
                     found[plain(term, step.aggregate)] = None
         return list(found)
 
