@@ -193,6 +193,16 @@ def test_batches_are_of_the_types_that_were_announced() -> None:
         source.normalize([{"ts": datetime.datetime(2024, 1, 1), "price": 1}])
 
 
+def test_times_of_later_rows_are_of_the_same_kind() -> None:
+    source = cdc.inserts({"ts": pa.timestamp("us", "UTC"), "v": int})
+    moment = datetime.datetime(2024, 1, 1, tzinfo=UTC)
+    assert source.normalize([{"ts": moment, "v": 1}])["#time"].to_pylist() == [moment]
+    with pytest.raises(SchemaError, match=r"`ts` is timestamp\[us\] in these rows, but timestamp\[us, tz=UTC\] before"):
+        source.normalize([{"ts": moment.replace(tzinfo=None), "v": 1}])
+    with pytest.raises(UsageError, match="these rows have `w`, which is new"):
+        source.normalize([{"ts": moment, "w": 1}])
+
+
 def test_batches_of_a_table() -> None:
     table = pa.Table.from_pylist(NESTED)
     batches = list(cdc.changes(iter([table.slice(0, 2), table.slice(2)])).batches())

@@ -10,8 +10,9 @@ import pyarrow.compute as pc
 from acelera.cdc.layout import INSTANT, SKIPPED, Clock, Layout, Operations, Side, said
 from acelera.cdc.rows import Numbers, Rows
 from acelera.errors import DataError, SchemaError, did_you_mean
+from acelera.language.types import from_arrow
 from acelera.programs.columns import plain_column
-from acelera.programs.times import UNITS, TimeKind, ticks_of
+from acelera.programs.times import UNITS, TimeKind, kind_of, ticks_of
 from acelera.tables import refuse_bad_text
 
 Kinds = npt.NDArray[np.int8]
@@ -98,8 +99,8 @@ def _times(clock: Clock, rows: Rows) -> pa.ChunkedArray:
     """When each change happened."""
     column, name = rows.raw(clock.path), said(clock.path)
     given = clock.kind if clock.unit is None else _INT64
-    if not pa.types.is_null(column.type) and _is_number(column.type) != given.is_integer:
-        raise SchemaError(f"the column `{name}` is {column.type} in these rows, but {given.arrow} before; cast it")
+    if not pa.types.is_null(column.type):
+        _refuse_other_kind(given, column.type, name)
     ticks = ticks_of(column, name, given, rows.called)
     if clock.unit is not None:
         factor = UNITS[clock.unit]
@@ -112,10 +113,15 @@ def _times(clock: Clock, rows: Rows) -> pa.ChunkedArray:
     return pa.chunked_array([pa.array(ticks).cast(clock.kind.arrow)])
 
 
-def _is_number(kind: pa.DataType) -> bool:
-    while pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind):
-        kind = kind.value_type
-    return bool(pa.types.is_integer(kind))
+def _refuse_other_kind(kind: TimeKind, found: pa.DataType, name: str) -> None:
+    """Times of later rows are like those before: integers, or timestamps with or without a zone."""
+    other = kind_of({f"the column `{name}`": found}, None)
+    if from_arrow(other.arrow).kind is not from_arrow(kind.arrow).kind or _zoned(other) != _zoned(kind):
+        raise SchemaError(f"the column `{name}` is {found} in these rows, but {kind.arrow} before; cast it")
+
+
+def _zoned(kind: TimeKind) -> bool:
+    return from_arrow(kind.arrow).zoned
 
 
 def _instant(rows: Rows, path: tuple[str, ...], kind: pa.DataType) -> pa.ChunkedArray:

@@ -88,6 +88,9 @@ def rows_of(batch: object, schema: pa.Schema, before: int = 0) -> Rows:
     loose = isinstance(batch, list | tuple)
     table = schema.empty_table() if loose and not batch else to_arrow(batch)
     refuse_repeated(table.column_names)
+    for name in table.column_names if loose else ():  # what is misspelt in a dict would not be missed
+        if name not in schema.names:
+            raise UsageError(f"these rows have `{name}`, which is new{did_you_mean(name, schema.names)}")
     return Rows(table, np.arange(before + 1, before + table.num_rows + 1), loose)
 
 
