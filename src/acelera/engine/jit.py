@@ -21,10 +21,11 @@ Function = TypeVar("Function", bound=Callable[..., object])
 
 
 def _sources() -> tuple[str]:
-    """A text that is another whenever a module of the engine is."""
+    """A text that is another whenever a module with kernels is, or one that they use."""
     digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.rglob("*.py")):
-        digest.update(path.read_bytes())
+    for folder in (Path(__file__).parent, Path(__file__).parents[1] / "stages"):
+        for path in sorted(folder.rglob("*.py")):
+            digest.update(path.read_bytes())
     return (digest.hexdigest(),)
 
 
