@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from acelera.cdc import Source
 from acelera.cdc.layout import INSTANT, said
@@ -61,7 +62,7 @@ class Incoming:
         schema = self.schema(relation)
         for name, kind in zip(self.instant_names, self.instants, strict=True):
             column = plain_column(table.column(name), kind)
-            if pa.types.is_floating(kind) and any(value != value for value in column.to_pylist()):
+            if pa.types.is_floating(kind) and pc.any(pc.is_nan(column)).as_py():
                 raise DataError("an instant is NaN, which comes neither before nor after others; name other columns")
             table = table.set_column(table.column_names.index(name), schema.field(name), column)
         return table

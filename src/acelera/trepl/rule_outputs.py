@@ -151,7 +151,7 @@ class _ActionOutput:
         if table is None or not table.num_rows:
             return self.schema.empty_table()
         table = _sorted(table, [INSTANT, KEY, ARGUMENT])
-        columns = [pa.array([self.module.name] * table.num_rows, pa.string()), *named(table, KEY)]
+        columns = [pa.repeat(self.module.name, table.num_rows), *named(table, KEY)]
         columns += [table.column(STAGE), table.column(TIME), *named(table, ARGUMENT), *self._last(table)]
         return _fitted(columns, self.schema)
 
@@ -160,7 +160,7 @@ class _ActionOutput:
             case resolved.Write(form, _):
                 yield messages(form, named(table, ARGUMENT), table.num_rows, self.program.zone)
             case resolved.Sql(text, _):
-                yield pa.array([text] * table.num_rows, pa.string())
+                yield pa.repeat(text, table.num_rows)
 
 
 @dataclass(frozen=True)

@@ -67,7 +67,7 @@ def _there(tables: Tables) -> dict[str, pa.Table]:
 def _refuse_ties(tables: Tables, names: Sequence[str]) -> None:
     """With one operation a stage, changes of different relations, too, are of different instants."""
     parts = [
-        table.select(names).append_column("#of", pa.array([relation] * table.num_rows, pa.string()))
+        table.select(names).append_column("#of", pa.repeat(relation, table.num_rows))
         for relation, table in tables.items()
     ]
     if not parts:
