@@ -11,13 +11,16 @@ from xdist.scheduler import LoadScopeScheduling
 IN_PROCESS = ("tests/spark/test_buckets.py", "tests/spark/test_idle_keys.py")
 """Tests of what runs on Spark that do without one."""
 
+SHARING = ("tests/report/test_browser.py", "tests/trepl/actions/test_postgresql.py")
+"""Tests that share a browser, or a server."""
+
 
 def group_of(test: str) -> str:
     """The group of a test; most are one of their own."""
     file = test.partition("::")[0]
     if file.startswith("tests/spark/") and file not in IN_PROCESS:
         return "spark"
-    return file if file == "tests/report/test_browser.py" else test
+    return file if file in SHARING else test
 
 
 class Grouped(LoadScopeScheduling):

@@ -83,7 +83,11 @@ def test_the_site_shows_the_pages_that_there_are() -> None:
 PUBLIC = [f"acelera.{name}" for name in ac.__all__] + [f"acelera.testing.{name}" for name in acelera.testing.__all__]
 
 
-NAMED_AS_MODULES = {"acelera.query": "acelera.query.query", "acelera.xchangeeq": "acelera.xchangeeq.program.xchangeeq"}
+NAMED_AS_MODULES = {
+    "acelera.query": "acelera.query.query",
+    "acelera.trepl": "acelera.trepl.program.trepl",
+    "acelera.xchangeeq": "acelera.xchangeeq.program.xchangeeq",
+}
 """Names of which there is a module, too, and where what they stand for is made."""
 
 

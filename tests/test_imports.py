@@ -37,6 +37,7 @@ LAYERS = """
     stages
     xchangeeq
     trepl
+    rule_languages
     notebook
     acelera
     demo

@@ -30,10 +30,13 @@ from acelera.notebook import show_tables
 from acelera.query import Query, query
 from acelera.version import __version__ as __version__
 
-if TYPE_CHECKING:  # when it runs, programs are imported once they are asked for; the package xchangeeq can be called
-    from acelera.xchangeeq.program import Program, program, xchangeeq
+if TYPE_CHECKING:  # when it runs, programs are imported once they are asked for; packages of languages can be called
+    from acelera import cdc as cdc
+    from acelera.rule_languages import program
+    from acelera.trepl.program import trepl
+    from acelera.xchangeeq.program import Program, xchangeeq
 else:
-    from acelera import xchangeeq
+    from acelera import trepl, xchangeeq
 
 __all__ = [
     "A",
@@ -58,15 +61,24 @@ __all__ = [
     "aggregate",
     "program",
     "query",
+    "trepl",
     "xchangeeq",
 ]
 
 
 def __getattr__(name: str) -> object:
-    if name in ("Program", "program"):
-        from acelera.xchangeeq import program as module
+    if name == "Program":
+        from acelera.xchangeeq.program import Program
 
-        return getattr(module, name)
+        return Program
+    if name == "program":
+        from acelera.rule_languages import program
+
+        return program
+    if name == "cdc":
+        from importlib import import_module
+
+        return import_module("acelera.cdc")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

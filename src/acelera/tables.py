@@ -43,7 +43,7 @@ def to_arrow(table: object) -> pa.Table:
         return pa.Table.from_batches([table])
     if isinstance(table, pa.RecordBatchReader):
         return table.read_all()
-    if _is_dataset(table):
+    if is_dataset(table):
         return table.to_table()  # type: ignore[attr-defined]
     if isinstance(table, Sequence) and not isinstance(table, str | bytes):
         return _from_dicts(table)
@@ -59,7 +59,8 @@ def to_arrow(table: object) -> pa.Table:
     )
 
 
-def _is_dataset(table: object) -> bool:
+def is_dataset(table: object) -> bool:
+    """Whether this is a dataset of pyarrow; that part of it is not imported to find out."""
     return type(table).__module__ == "pyarrow._dataset" and hasattr(table, "to_batches")
 
 
@@ -67,7 +68,7 @@ def in_batches(source: object) -> tuple[pa.Schema, Iterator[object]]:
     """The schema of a source and its rows, some at a time: those that can be read piece by piece are."""
     if isinstance(source, pa.RecordBatchReader):
         return source.schema, (pa.Table.from_batches([batch]) for batch in source)
-    if _is_dataset(source):
+    if is_dataset(source):
         batches = source.to_batches()  # type: ignore[attr-defined]
         return source.schema, (pa.Table.from_batches([batch]) for batch in batches)  # type: ignore[attr-defined]
     if isinstance(source, Iterator):
@@ -81,7 +82,7 @@ def in_batches(source: object) -> tuple[pa.Schema, Iterator[object]]:
 
 def described_by(source: object) -> object:
     """The schema of a table, reader or dataset; anything else is taken to describe a schema itself."""
-    if isinstance(source, pa.Table | pa.RecordBatch | pa.RecordBatchReader) or _is_dataset(source):
+    if isinstance(source, pa.Table | pa.RecordBatch | pa.RecordBatchReader) or is_dataset(source):
         return source.schema  # type: ignore[attr-defined]  # datasets are told by their module
     if isinstance(source, list) or hasattr(source, "__arrow_c_stream__"):
         return to_arrow(source).schema

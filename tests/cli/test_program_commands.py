@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 
 import acelera as ac
 from acelera.cli import main
-from acelera.cli.programs.run_program import file_stem
+from acelera.cli.programs.program_outputs import file_stem
 from report.reading import data
 
 RULES = """

@@ -17,11 +17,12 @@ from acelera.cli.options import (
     QUERY,
     SCHEMA,
     TYPE_COLUMN,
+    sources_of_changes,
     times_of_events,
 )
 from acelera.cli.outputs import not_written, refuse_folder
 from acelera.cli.printing import say, say_pairs, tell
-from acelera.cli.program_or_query import is_program, refuse_options
+from acelera.cli.program_or_query import language_in, refuse_options
 from acelera.files import beside, is_special
 from acelera.query import query
 
@@ -37,6 +38,7 @@ PICTURES = {".dot": "dot", ".gv": "dot", ".mmd": "mermaid", ".mermaid": "mermaid
 @TYPE_COLUMN
 @EVENT_TYPE
 @times_of_events
+@sources_of_changes
 @FORMAT
 @click.pass_context
 def check(context: click.Context, /, **given: Any) -> None:
@@ -44,7 +46,8 @@ def check(context: click.Context, /, **given: Any) -> None:
 
     If QUERY ends with .xceq, it is a program of rules. Its schema is that of one table with a column that tells the
     label of events, or in JSON an object with the columns of each label; or it is taken from INPUTs, which are those
-    of `acelera run`.
+    of `acelera run`. If it ends with .trepl, it is a program over changes; its schema is an object with the attributes
+    of each relation, or it is taken from the --source of each.
 
     \b
     Examples:
@@ -52,10 +55,15 @@ def check(context: click.Context, /, **given: Any) -> None:
       acelera check examples/fire.xceq examples/sensors.csv
     """
     refuse_options(context)
-    if is_program(given["file"]):
+    if context.obj["language"] == "xchangeeq":
         from acelera.cli.programs.describe_program import check_program
 
         check_program(given)
+        return
+    if context.obj["language"] == "trepl":
+        from acelera.cli.changes.describe_changes import check_changes
+
+        check_changes(given)
         return
     _refuse_data(given)
     checked, result = query(read_text(given["file"])), None
@@ -77,6 +85,7 @@ def check(context: click.Context, /, **given: Any) -> None:
 @TYPE_COLUMN
 @EVENT_TYPE
 @times_of_events
+@sources_of_changes
 @FORMAT
 @click.pass_context
 def explain(context: click.Context, /, **given: Any) -> None:
@@ -85,7 +94,8 @@ def explain(context: click.Context, /, **given: Any) -> None:
     With a schema, also how the engine runs it. `acelera run … --explain` says it for given data.
 
     Of a program, a file .xceq, it says what is made before what, and its rules in normal form; with a schema or INPUTs
-    also how they are run, what is kept, for how long and why.
+    also how they are run, what is kept, for how long and why. Of a program over changes, a file .trepl, it says so with
+    a schema or the --source of each relation.
 
     \b
     Examples:
@@ -93,10 +103,15 @@ def explain(context: click.Context, /, **given: Any) -> None:
       acelera explain examples/fire.xceq examples/sensors.csv
     """
     refuse_options(context)
-    if is_program(given["file"]):
+    if context.obj["language"] == "xchangeeq":
         from acelera.cli.programs.describe_program import explain_program
 
         explain_program(given)
+        return
+    if context.obj["language"] == "trepl":
+        from acelera.cli.changes.describe_changes import explain_changes
+
+        explain_changes(given)
         return
     _refuse_data(given)
     schema = None if given["schema_file"] is None else read_schema(given["schema_file"])
@@ -132,7 +147,7 @@ def _options(given: dict[str, Any]) -> dict[str, Any]:
 def draw(file: Any, kind: str | None, output: str) -> None:
     """Draw the automaton of the query in the file QUERY. DOT, for Graphviz, and Mermaid are texts; SVG is a picture.
 
-    Of a program, a file .xceq, it draws what is made of what.
+    Of a program, a file .xceq or .trepl, it draws what is made of what.
 
     \b
     Examples:
@@ -168,8 +183,13 @@ def _kind_of(output: str) -> str:
 
 
 def _drawing(file: Any) -> Any:
-    if is_program(file):
+    language = language_in(file)
+    if language == "xchangeeq":
         from acelera.xchangeeq.program import xchangeeq
 
         return xchangeeq(read_text(file)).draw()
+    if language == "trepl":
+        from acelera.trepl.program import trepl
+
+        return trepl(read_text(file)).draw()
     return query(read_text(file)).automaton.draw()

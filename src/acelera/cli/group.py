@@ -61,7 +61,8 @@ class _Group(click.Group):
         except AceleraError as error:
             if context.obj is not None and context.obj.get("debug"):
                 traceback.print_exc()
-            tell(f"error: {in_options(str(error))}")
+            told = in_change_options if context.obj.get("language") == "trepl" else in_options
+            tell(f"error: {told(str(error))}")
             context.exit(WRONG)
         except KeyboardInterrupt:
             undo_unfinished()
@@ -121,6 +122,18 @@ def in_options(message: str) -> str:
     return _OPTION.sub(lambda found: f"--{found[1].replace('_', '-')}{' ' if found[2] else ''}", message)
 
 
+_OF_CHANGES = re.compile(r"\b(granularity|zone|database|max_tuples)=(?:…|'([^'\n]*)')")
+
+
+def in_change_options(message: str) -> str:
+    """The same for programs over changes, of which most arguments are said with their sources.
+
+    >>> in_change_options("`a`: granularity='transaction' needs order_by=…")
+    '`a`: --granularity transaction needs order_by=…'
+    """
+    return _OF_CHANGES.sub(lambda found: f"--{found[1].replace('_', '-')} {found[2] or '…'}", message)
+
+
 @contextmanager
 def _warnings_in_short() -> Iterator[None]:
     """Warnings of acelera as one line each; others stay quiet, since they are not the user's to mend."""
@@ -139,8 +152,8 @@ def main(context: click.Context) -> None:
     """Find complex events in ordered tables and streams.
 
     A query says what happened in what order; each match is a row of the result. A program, a file .xceq, is a set of
-    rules that make events of events; all commands take either. `acelera COMMAND --help` tells more about a command and
-    shows an example.
+    rules that make events of events, and a file .trepl one of rules over changes of tables; all commands take each.
+    `acelera COMMAND --help` tells more about a command and shows an example.
 
     \b
     Start here:

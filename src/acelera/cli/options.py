@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from acelera.cdc.layout import GRANULARITIES
 from acelera.cli.inputs import FORMATS
 from acelera.programs.times import UNITS
 from acelera.query import TIES
@@ -24,7 +25,6 @@ TYPE_COLUMN = click.option(
 )
 EVENT_TYPE = click.option("--event-type", help="The type of all events, if there is no type column.")
 DATA = click.argument("arguments", metavar="[INPUT]...", nargs=-1)
-INPUTS = click.argument("arguments", metavar="INPUT...", nargs=-1, required=True)
 PARTITION_BY = click.option(
     "--partition-by", help="Keys that split the stream, separated by commas, if the query has none."
 )
@@ -62,6 +62,46 @@ _TIMES = (
         help="Of a program: how long events of a label last at most, as temp=5s; so less is kept. May be repeated.",
     ),
 )
+
+
+_CHANGES = (
+    click.option(
+        "--source",
+        metavar="RELATION=FILE",
+        multiple=True,
+        help="Of a program over changes: the changes of a relation, as [KIND:]FILE[,OPTION=…]. May be repeated.",
+    ),
+    click.option(
+        "--granularity",
+        type=click.Choice(GRANULARITIES),
+        default="timestamp",
+        show_default=True,
+        help="Of a program over changes: what the changes of one stage have in common.",
+    ),
+    click.option(
+        "--zone",
+        default="UTC",
+        show_default=True,
+        help="Of a program over changes: the time zone of days, months and the like.",
+    ),
+)
+DATABASE = click.option(
+    "--database",
+    metavar="DB",
+    help="Of a program over changes: where commands of SQL are done: a file of SQLite, or a URL.",
+)
+MAX_TUPLES = click.option(
+    "--max-tuples",
+    type=click.IntRange(1),
+    help="Of a program over changes: how many unfinished instances a key may have.  [default: 100000]",
+)
+
+
+def sources_of_changes(command: Callable[..., None]) -> Callable[..., None]:
+    """The options that say whose changes come in."""
+    for option in reversed(_CHANGES):
+        command = option(command)
+    return command
 
 
 def times_of_events(command: Callable[..., None]) -> Callable[..., None]:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
 import click
 from click.core import ParameterSource
 
-SUFFIX = ".xceq"
+from acelera.rule_languages import language_of
+
+SUFFIXES = {".xceq": "xchangeeq", ".trepl": "trepl"}
+"""The languages of programs by the endings of files."""
 
 _ON_SPARK = "streams run on Spark, and a program at the command line runs in this process; run it on Spark from Python"
 
-OF_QUERIES = {
+_OF_QUERIES = {
     "order_by": "a program takes the times of its events from --time, or from --begin and --end",
     "partition_by": "the rules of a program join events by their variables",
     "event_type": "for a program, name the label of an input: LABEL=path",
@@ -26,36 +28,81 @@ OF_QUERIES = {
 }
 """Options that are for queries alone, and what there is for programs."""
 
-OF_PROGRAMS = ("time", "begin", "end", "time_unit", "longest", "method")
-"""Options that are for programs alone."""
+_OF_QUERIES_IN_CHANGES = {
+    **_OF_QUERIES,
+    "order_by": "what orders changes is said with their source: --source orders=orders.csv,order_by=tx",
+    "partition_by": "a program over changes says it itself: monitor … partition by",
+    "event_type": "for a program over changes, name the relation: --source orders=orders.csv",
+    "ties": "changes of one instant are one stage; --granularity says what an instant is",
+}
+
+_EVENTS = ("time", "begin", "end", "time_unit", "longest")
+"""Options that say when events happen."""
+_CHANGES = ("source", "granularity", "zone", "database", "max_tuples")
+"""Options that are for programs over changes alone."""
+
+_TIMES = "for events; the time of changes is said with their source: --source orders=orders.csv,time=at"
+
+REFUSED: dict[str | None, dict[str, str]] = {
+    None: {
+        **dict.fromkeys((*_EVENTS, "method"), "for programs, which are files .xceq"),
+        **dict.fromkeys(_CHANGES, "for programs over changes, which are files .trepl"),
+    },
+    "xchangeeq": {
+        **{name: f"for queries; {why}" for name, why in _OF_QUERIES.items()},
+        **dict.fromkeys(_CHANGES, "for programs over changes, which are files .trepl"),
+    },
+    "trepl": {
+        **{name: f"for queries; {why}" for name, why in _OF_QUERIES_IN_CHANGES.items()},
+        **dict.fromkeys(_EVENTS, _TIMES),
+        "type_column": "for events; the changes of each relation have a source of their own",
+    },
+}
+"""For each language, and for queries under None, options that are for something else, and for what."""
 
 
-def is_program(file: Any) -> bool:
-    """Whether a file holds a program of rules; its name tells, and a program of another name is refused."""
+def language_in(file: Any) -> str | None:
+    """The language of the program that a file holds; None if it holds a query.
+
+    The name of the file tells, and a program of another name is refused.
+    """
     name = str(getattr(file, "name", ""))
-    if Path(name).suffix.lower() == SUFFIX:
-        return True
-    if _holds_rules(file):
-        raise click.UsageError(f"`{name}` holds a program of rules; the names of programs end with {SUFFIX}")
-    return False
+    language = SUFFIXES.get(Path(name).suffix.lower())
+    if language is None:
+        held = _language_held(file)
+        for suffix, known in SUFFIXES.items():
+            if known == held:
+                raise click.UsageError(f"`{name}` holds a program of rules; the names of programs end with {suffix}")
+    return language
 
 
 def refuse_options(context: click.Context) -> None:
-    """Options that are given and would be of no account."""
-    program = is_program(context.params["file"])
-    for name in OF_QUERIES if program else OF_PROGRAMS:
+    """Options that are given and would be of no account, and inputs that are missing or named in another way."""
+    language = language_in(context.params["file"])
+    context.obj["language"] = language
+    for name, why in REFUSED[language].items():
         if name in context.params and context.get_parameter_source(name) is not ParameterSource.DEFAULT:
-            why = f"for queries; {OF_QUERIES[name]}" if program else f"for programs, which are files {SUFFIX}"
             raise click.UsageError(f"--{name.replace('_', '-')} is {why}")
+    inputs = context.params["arguments"]
+    if language == "trepl" and inputs:
+        raise click.UsageError(f"`{inputs[0]}`: changes are named with --source, such as --source orders=orders.csv")
 
 
-def _holds_rules(file: Any) -> bool:
-    """Whether a text that can be read twice begins as programs do."""
+def demand_inputs(context: click.Context) -> None:
+    """Something to read must be named."""
+    if context.obj["language"] != "trepl" and not context.params["arguments"]:
+        raise click.MissingParameter(ctx=context, param_hint="'INPUT...'", param_type="argument")
+    if context.obj["language"] == "trepl" and not context.params["source"]:
+        raise click.UsageError("whose changes are to be read is said with --source, such as --source orders=orders.csv")
+
+
+def _language_held(file: Any) -> str | None:
+    """The language of a text that can be read twice, if it begins as programs do."""
     if not file.seekable():
-        return False
+        return None
     try:
-        return re.match(r"(?:\s|(?:--|#)[^\n]*)*DETECT\b", file.read(), re.IGNORECASE) is not None
+        return language_of(file.read())
     except (UnicodeDecodeError, OSError):
-        return False  # told where it is read in earnest
+        return None  # told where it is read in earnest
     finally:
         file.seek(0)

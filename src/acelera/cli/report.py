@@ -12,21 +12,22 @@ from acelera.cli.group import main
 from acelera.cli.inputs import Input, is_remote
 from acelera.cli.job import Job, Outcome, job_of
 from acelera.cli.options import (
+    DATA,
     DEBUG,
     EVENT_TYPE,
     FORMAT,
-    INPUTS,
     ORDER_BY,
     PARTITION_BY,
     QUERY,
     QUIET,
     TYPE_COLUMN,
     WHAT_TIES,
+    sources_of_changes,
     times_of_events,
 )
 from acelera.cli.outputs import page_written, refuse_overlap
 from acelera.cli.printing import tell
-from acelera.cli.program_or_query import is_program, refuse_options
+from acelera.cli.program_or_query import demand_inputs, refuse_options
 from acelera.cli.progress import Progress, progress
 from acelera.errors import UsageError
 
@@ -39,12 +40,13 @@ EVENTS = 10_000
 
 @main.command(short_help="Write a page about a query or a program, and what it finds in files.")
 @QUERY
-@INPUTS
+@DATA
 @ORDER_BY
 @PARTITION_BY
 @TYPE_COLUMN
 @EVENT_TYPE
 @times_of_events
+@sources_of_changes
 @FORMAT
 @click.option(
     "-o",
@@ -73,18 +75,21 @@ def report(context: click.Context, /, **given: Any) -> None:
     what the page shows; with --in-process, all rows are read into memory here.
 
     Of a program, a file .xceq, the page shows the rules, the events that came in and those that were derived, on a
-    timeline, and what each was made from. It runs in this process.
+    timeline, and what each was made from. It runs in this process. Of a program over changes, a file .trepl, it shows
+    the changes, and what rules did when.
 
     \b
     Examples:
       acelera report examples/swing.acel examples/ticks.csv --order-by ts
       acelera report examples/swing.acel examples/ticks.csv --order-by ts --in-process -o pages/swings.html
       acelera report examples/fire.xceq examples/sensors.csv -o pages/fire.html
+      acelera report rules.trepl --source stock=ticks.parquet
     """
     context.obj["debug"] = given["debug"]
     refuse_options(context)
-    if is_program(given["file"]):
-        _report_program(given)
+    demand_inputs(context)
+    if context.obj["language"] is not None:
+        _report_program(context.obj["language"], given)
         return
     job = job_of(given)
     page = _page(given["output"], job.inputs.parts)
@@ -100,15 +105,14 @@ def report(context: click.Context, /, **given: Any) -> None:
         tell(f"{outcome.summary(shown.elapsed)}; see {page}")
 
 
-def _report_program(given: dict[str, Any]) -> None:
-    from acelera.cli.programs.program_job import program_job
-    from acelera.cli.programs.report_program import find_of_program, summary
+def _report_program(language: str, given: dict[str, Any]) -> None:
+    from acelera.cli.programs.report_program import find_by_program, report_job, summary
     from acelera.programs.report.page import write
 
-    job = program_job(given)
+    job = report_job(language, given)
     page = _page(given["output"], job.parts)
     with progress(given["quiet"]) as shown:
-        found = find_of_program(job, shown, given["events"])
+        found = find_by_program(job, shown, given["events"])
         shown.begin("writing the page")
         with page_written():
             write(found, page)

@@ -12,10 +12,12 @@ import click
 from acelera.cli.group import main
 from acelera.cli.job import Job, job_of
 from acelera.cli.options import (
+    DATA,
+    DATABASE,
     DEBUG,
     EVENT_TYPE,
     FORMAT,
-    INPUTS,
+    MAX_TUPLES,
     METHOD,
     ORDER_BY,
     PARTITION_BY,
@@ -23,11 +25,12 @@ from acelera.cli.options import (
     QUIET,
     TYPE_COLUMN,
     WHAT_TIES,
+    sources_of_changes,
     times_of_events,
 )
 from acelera.cli.outputs import find_output
 from acelera.cli.printing import say, tell
-from acelera.cli.program_or_query import is_program, refuse_options
+from acelera.cli.program_or_query import demand_inputs, refuse_options
 from acelera.cli.progress import Progress, progress
 from acelera.cli.terminal_tables import console, table_of
 
@@ -36,12 +39,15 @@ _DELAY = r"\d+ (millisecond|second|minute|hour|day|week)s?"
 
 @main.command(short_help="Find the matches of a query in files, or run a program over them.")
 @QUERY
-@INPUTS
+@DATA
 @ORDER_BY
 @PARTITION_BY
 @TYPE_COLUMN
 @EVENT_TYPE
 @times_of_events
+@sources_of_changes
+@DATABASE
+@MAX_TUPLES
 @FORMAT
 @click.option("-o", "--output", metavar="OUT", help="Where results go: name.parquet, .csv, .json, or a folder.")
 @click.option("--overwrite", is_flag=True, help="Replace OUT if it is there.")
@@ -84,6 +90,13 @@ def run(context: click.Context, /, **given: Any) -> None:
     is made: of parquet, or of CSV or JSON if OUT ends with .csv or .json. Without OUT, the first events of each label
     are shown.
 
+    If QUERY ends with .trepl, it is a program over changes of tables, which are named with --source RELATION=FILE. A
+    KIND before the file says how changes are told: inserts (every row is one), changes (columns op, old and new),
+    debezium (its messages) or delta (a change data feed); without one, the columns tell. Options follow the file:
+    time=, op=, old=, new=, order_by=, time_unit=, key=, table= and so on, as acelera.cdc has them; several columns are
+    separated by +. OUT is a folder with a file for each derived event and each rule. Commands of SQL are done if there
+    is a --database, each once, however often it runs.
+
     \b
     Examples:
       acelera run examples/rise.acel examples/ticks.csv --order-by ts
@@ -92,6 +105,8 @@ def run(context: click.Context, /, **given: Any) -> None:
       acelera run q.acel incoming --stream --order-by ts --checkpoint state -o matches
       acelera run examples/fire.xceq examples/sensors.csv -o derived
       acelera run rules.xceq temp=temp.parquet smoke=smoke.csv --time ts
+      acelera run rules.trepl --source stock=ticks.parquet,time=at -o out
+      acelera run rules.trepl --source orders=debezium:shop.jsonl,table=orders --database shop.db
 
     \b
     Exit codes:
@@ -103,10 +118,16 @@ def run(context: click.Context, /, **given: Any) -> None:
     """
     context.obj["debug"] = given["debug"]
     refuse_options(context)
-    if is_program(given["file"]):
+    demand_inputs(context)
+    if context.obj["language"] == "xchangeeq":
         from acelera.cli.programs.run_program import run_program
 
         run_program(given)
+        return
+    if context.obj["language"] == "trepl":
+        from acelera.cli.changes.run_changes import run_changes
+
+        run_changes(given)
         return
     _check_options(given)
     job = replace(job_of(given), limit=given["limit"])

@@ -21,10 +21,11 @@ Function = TypeVar("Function", bound=Callable[..., object])
 
 
 def _sources() -> tuple[str]:
-    """A text that is another whenever a module of the engine is."""
+    """A text that is another whenever a module with kernels is, or one that they use."""
     digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.rglob("*.py")):
-        digest.update(path.read_bytes())
+    for folder in (Path(__file__).parent, Path(__file__).parents[1] / "stages"):
+        for path in sorted(folder.rglob("*.py")):
+            digest.update(path.read_bytes())
     return (digest.hexdigest(),)
 
 
@@ -36,7 +37,8 @@ AS_PYTHON = bool(numba.config.DISABLE_JIT)  # type: ignore[attr-defined]  # numb
 
 
 _UNCOUNTED = {"_nrt": False} if hasattr(DefaultOptions, "_nrt") else {}
-_WITHIN_KERNELS = {**_UNCOUNTED, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+_WITHOUT_WRAPPERS = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+_WITHIN_KERNELS = {**_UNCOUNTED, **_WITHOUT_WRAPPERS}
 
 
 def compiled(function: Function) -> Function:
@@ -63,6 +65,16 @@ def inner(function: Function) -> Function:
 def inlined(function: Function) -> Function:
     """The same for what is written into its callers: small functions, and those with one caller and many arrays."""
     return _compiled(function, **_WITHIN_KERNELS, forceinline=True)
+
+
+def by_address(function: Function) -> Function:
+    """What kernels call that work on memory by its address: they are given no arrays, and may make some."""
+    return _compiled(function, **_WITHOUT_WRAPPERS)
+
+
+def by_address_inlined(function: Function) -> Function:
+    """The same for what is written into its callers."""
+    return _compiled(function, **_WITHOUT_WRAPPERS, forceinline=True)
 
 
 def dispatched(function: Function) -> Function:

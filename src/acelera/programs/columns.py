@@ -6,6 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from acelera.language.types import NUMBERS, Kind, from_arrow
 from acelera.tables import without_runs
 
 _TEXTS = (pa.types.is_large_string, pa.types.is_string_view)
@@ -58,3 +59,18 @@ def plain_column(column: pa.ChunkedArray, kind: pa.DataType | None = None) -> pa
     except pa.ArrowNotImplementedError:  # such as a dictionary inside of a struct
         listed: Any = pa.array(column.to_pylist(), kind)
         return listed if isinstance(listed, pa.ChunkedArray) else pa.chunked_array([listed], kind)
+
+
+def fits(kind: pa.DataType, wanted: pa.DataType) -> bool:
+    """Whether values of a type are values of another: a text is no number, nor the other way round."""
+    if pa.types.is_struct(kind) and pa.types.is_struct(wanted):
+        own = {each.name: each.type for each in wanted}
+        return all(fits(each.type, own[each.name]) for each in kind if each.name in own)
+    if pa.types.is_list(kind) and pa.types.is_list(wanted):
+        return fits(kind.value_type, wanted.value_type)
+    if pa.types.is_nested(kind) or pa.types.is_nested(wanted):
+        return bool(pa.types.is_null(kind))
+    here, there = from_arrow(kind), from_arrow(wanted)
+    if Kind.OPAQUE in (here.kind, there.kind):
+        return bool(kind == wanted)
+    return here.vague or here.kind is there.kind or (here.kind in NUMBERS and there.kind in NUMBERS)

@@ -94,7 +94,7 @@ class RuleDrawing:
     def _title(self, band: int) -> str:
         if not band:
             return "comes in"
-        return f"stratum {band}" if self.graph.strata is not None else "is made"
+        return f"{self.graph.band} {band}" if self.graph.strata is not None else "is made"
 
     @cached_property
     def arrows(self) -> tuple[_Arrow, ...]:
@@ -108,10 +108,15 @@ class RuleDrawing:
                 number[needs],
                 number[makes],
                 tuple(dict.fromkeys(through for _, through in uses if through is not None)),
-                "\n".join(dict.fromkeys(_told(needs, makes, rule, through) for rule, through in uses)),
+                "\n".join(dict.fromkeys(self._told(needs, makes, rule, through) for rule, through in uses)),
             )
             for (needs, makes), uses in found.items()
         )
+
+    def _told(self, needs: str, makes: str, rule: int, through: str | None) -> str:
+        """One use in words."""
+        why = f"; {needs} must be complete before, because of {through}" if through is not None else ""
+        return f"rule {self.graph.called(rule)} makes {makes} from {needs}{why}"
 
     @property
     def dot(self) -> str:
@@ -155,12 +160,6 @@ class RuleDrawing:
 
     def __str__(self) -> str:
         return self.dot
-
-
-def _told(needs: str, makes: str, rule: int, through: str | None) -> str:
-    """One use in words."""
-    why = f"; {needs} must be complete before, because of {through}" if through is not None else ""
-    return f"rule {rule + 1} makes {makes} from {needs}{why}"
 
 
 class _Picture:
@@ -220,7 +219,7 @@ class _Picture:
         place, label = self._at(self.layout.states[number]), self.drawing.labels[number]
         rules = self.drawing.graph.rules_of(label)
         kind, corner = ("made", 4.0) if rules else ("comes", TALL)
-        by = f"made by {_listed('rule', rules)}" if rules else "comes in"
+        by = f"made by {_listed('rule', list(map(self.drawing.graph.called, rules)))}" if rules else "comes in"
         return (
             f'<g class="node {kind}" data-label="{xml_text(label)}"><title>{xml_text(f"{label}: {by}")}</title>'
             f"{rounded('box', place, self.half(number), TALL, corner)}"
@@ -258,6 +257,6 @@ class _Picture:
         return f'<g class="{kind}" {ends}><title>{xml_text(arrow.told)}</title>{inside}</g>'
 
 
-def _listed(what: str, numbers: Sequence[int]) -> str:
+def _listed(what: str, names: Sequence[str]) -> str:
     """`rule 1`, `rules 1, 3`."""
-    return f"{what}{'s' if len(numbers) > 1 else ''} {', '.join(str(number + 1) for number in numbers)}"
+    return f"{what}{'s' if len(names) > 1 else ''} {', '.join(names)}"

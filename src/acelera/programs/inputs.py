@@ -13,9 +13,8 @@ import pyarrow.compute as pc
 from acelera.algebra.names import BEGIN, END
 from acelera.errors import DataError, SchemaError, UsageError, did_you_mean
 from acelera.language.schema import refuse_repeated
-from acelera.language.types import NUMBERS, Kind, from_arrow
 from acelera.programs.announcement import Announced
-from acelera.programs.columns import plain, plain_column
+from acelera.programs.columns import fits, plain, plain_column
 from acelera.programs.times import Ticks, ticks_of
 from acelera.tables import refuse_bad_text, to_arrow
 
@@ -196,7 +195,7 @@ def _conformed(rows: _Rows, wanted: pa.Field) -> pa.ChunkedArray:
     if rows.loose and wanted.name not in rows.table.column_names:
         return pa.chunked_array([pa.nulls(rows.table.num_rows, wanted.type)])
     column = _column(rows, wanted.name)
-    if not _fits(plain(column.type), wanted.type):
+    if not fits(plain(column.type), wanted.type):
         raise SchemaError(
             f"the column `{wanted.name}` is {column.type} in this table, but {wanted.type} in the stream; cast it"
         )
@@ -206,21 +205,6 @@ def _conformed(rows: _Rows, wanted: pa.Field) -> pa.ChunkedArray:
         raise SchemaError(
             f"the column `{wanted.name}` is {column.type} in this table, but {wanted.type} in the stream: {error}"
         ) from None
-
-
-def _fits(kind: pa.DataType, wanted: pa.DataType) -> bool:
-    """Whether values of a type are values of another: a text is no number, nor the other way round."""
-    if pa.types.is_struct(kind) and pa.types.is_struct(wanted):
-        own = {each.name: each.type for each in wanted}
-        return all(_fits(each.type, own[each.name]) for each in kind if each.name in own)
-    if pa.types.is_list(kind) and pa.types.is_list(wanted):
-        return _fits(kind.value_type, wanted.value_type)
-    if pa.types.is_nested(kind) or pa.types.is_nested(wanted):
-        return bool(pa.types.is_null(kind))
-    here, there = from_arrow(kind), from_arrow(wanted)
-    if Kind.OPAQUE in (here.kind, there.kind):
-        return bool(kind == wanted)
-    return here.vague or here.kind is there.kind or (here.kind in NUMBERS and there.kind in NUMBERS)
 
 
 def _refuse_unknown(announced: Announced, rows: _Rows, label: str, places: Places) -> None:

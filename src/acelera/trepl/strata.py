@@ -58,6 +58,11 @@ def _reached(size: int, edges: set[tuple[int, int]]) -> list[set[int]]:
     return found
 
 
+def levels_of(size: int, needs: set[tuple[int, int]]) -> tuple[tuple[int, ...], ...]:
+    """Numbers in levels, each above all that it needs; those that need each other stand together."""
+    return _levels(_reached(size, needs))
+
+
 def _levels(reached: Sequence[set[int]]) -> tuple[tuple[int, ...], ...]:
     """Rules stand above all that they need but that does not need them."""
     levels: dict[int, int] = {}
@@ -75,7 +80,7 @@ def _refuse_denials(
         if need.negated:
             ring = [each for each in range(len(rules)) if each in reached[need.rule] and need.rule in reached[each]]
             names = ", ".join(rules[each].name for each in ring)
-            hint = "ask whether it was absent at the stage before: (!d, …)"
+            hint = f"ask whether it was absent at the stage before: (!{need.event}, …)"
             notes.wrong(f"{need.event} depends at one stage on its own absence: {names}", need.span, hint)
 
 

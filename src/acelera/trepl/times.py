@@ -1,4 +1,4 @@
-"""Timestamps, in nanoseconds since 1970, as calendars see them: parts, numbers of units, text; NULL if there is none."""
+"""Timestamps, in nanoseconds since 1970, as calendars see them: parts, numbers of units, text; or NULL."""
 
 from __future__ import annotations
 

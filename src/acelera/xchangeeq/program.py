@@ -458,16 +458,6 @@ def xchangeeq(text: str, aggregates: str = "nodes") -> Program:
     return Program(text, aggregates)
 
 
-def program(text: str) -> Program:
-    """A program from its text, in the language of `acelera.xchangeeq`.
-
-    >>> import acelera as ac
-    >>> ac.program("DETECT b { } ON a {{ }} END") == ac.xchangeeq("DETECT b { } ON a {{ }} END")
-    True
-    """
-    return xchangeeq(text)
-
-
 def _refuse_times(tree: ast.Program, text: str) -> None:
     """A child of a head cannot be called as a column of time is."""
     notes = Notes()

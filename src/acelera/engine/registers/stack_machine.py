@@ -113,9 +113,10 @@ def execute(
             top += 1
         elif what == op.STORE:
             top -= 1
-            row[a], row[a + 1] = tags[top], values[top] if tags[top] == op.VALUE else 0
-            if b == 1:
-                row[a + 2] = values[highs + top] if tags[top] == op.VALUE else 0
+            if c == 0 or row[a] == op.UNSET:
+                row[a], row[a + 1] = tags[top], values[top] if tags[top] == op.VALUE else 0
+                if b == 1:
+                    row[a + 2] = values[highs + top] if tags[top] == op.VALUE else 0
         elif what == op.REQUIRE:
             top -= 1
             if tags[top] == op.FAILED:
@@ -198,6 +199,8 @@ def at_register(
             if c == 0:
                 row[a] = op.NULL
         elif row[a] != op.NULL:
+            if c == 2 and row[a] == op.UNSET:
+                begin_aggregate(b, new, a)
             fold_value(b, new, a, stack.values[top], stack.reals[top], inputs.positions[event], ranks)
     else:
         top -= 1

@@ -76,6 +76,7 @@ def data_of(run: Run) -> dict[str, Any]:
             for each in labels
         ],
         "rules": [rule.label for rule in run.rules],
+        "names": [rule.name or str(number) for number, rule in enumerate(run.rules, 1)],
         "events": {
             "label": [number[event.label] for event in run.events],
             "begin": [axis.place(event.begin) for event in run.events],

@@ -4,7 +4,7 @@
   addEventListener("error", () => { root.dataset.errors = String(Number(root.dataset.errors) + 1); });
 
   const data = JSON.parse(document.getElementById("data").textContent);
-  const { events, labels } = data;
+  const { events, labels, names } = data;
   const $ = (id) => document.getElementById(id);
   const { put, many, plain, short, shortened, axisText, stepOf, cutText } = parts(data);
   const total = events.label.length;
@@ -33,6 +33,7 @@
 
   const wayChosen = new Map();  // for events with several ways, the number of the one that is shown
   const wayOf = (event) => events.ways[event][wayChosen.get(event) ?? 0];
+  const hasParts = (way) => way.parts.length + way.timers.length + way.looked.length > 0;
   const sources = (event) => {
     const way = wayOf(event);
     return way ? [...way.parts.map(([, part]) => part), ...way.looked.flatMap((looked) => looked.events ?? [])] : [];
@@ -393,7 +394,7 @@
     const facts = put("dl", { class: "facts" }), way = wayOf(chosen);
     for (const [name, value] of Object.entries(events.fields[chosen])) facts.append(put("div", {}, put("dt", {}, name), cell("dd", value)));
     const title = put("h3", {}, swatch(events.label[chosen]), `${nameOf(chosen)}  ${when(chosen)}`);
-    const by = put("p", { class: "by" }, way ? `Made by rule ${way.rule + 1} from:` : "How it was made was not found.");
+    const by = put("p", { class: "by" }, way ? `Made by rule ${names[way.rule]}${hasParts(way) ? " from:" : "."}` : "How it was made was not found.");
     const rows = way ? treeRows() : [], shown = [title, facts, by, waysChoice()].filter((part) => part && (part !== facts || facts.children.length));
     if (rows.length) {
       const head = put("tr", {}, ...["What", "In the rule", "When", "Values"].map((name) => put("th", { scope: "col" }, name)));

@@ -73,11 +73,12 @@ class Shown:
 
 @dataclass(frozen=True)
 class RuleText:
-    """Where a rule stands in the text of its program, and the label that it makes."""
+    """Where a rule stands in the text of its program, the label that it makes, and its name if it has one."""
 
     label: str
     start: int
     end: int
+    name: str | None = None
 
 
 @dataclass(frozen=True)

@@ -138,7 +138,9 @@ class Terms:
             if truth or not self.has_instructions(expression):
                 return self._slot(variable, expression) if own == variable else Held(self.current(variable, expression))
         if len(kinds) == 1 and kinds <= set(ORDERED) and not self.has_instructions(expression):
-            arguments = {term: term.argument for term in terms if isinstance(term, Aggregate) and term.argument}
+            arguments: dict[Term, Expression] = {
+                term: term.argument for term in terms if isinstance(term, Aggregate) and term.argument
+            }
             whole = with_terms(expression, arguments)
             (function,) = kinds
             assert function is not None

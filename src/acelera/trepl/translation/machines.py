@@ -372,7 +372,7 @@ class _Detection:
             for condition, stars, target in skeleton.places[at].leads_to:
                 more = tuple(each for each, _ in self.terms.conditions(condition, None, stars))
                 todo.append((conditions + more, target))
-        return tuple(found)
+        return tuple(sorted(found, key=lambda each: each.state is not None))
 
     def _key(self, star: StarInfo) -> tuple[Expression, ...]:
         """What the conditions that are still to come look at, apart from what the star binds itself."""

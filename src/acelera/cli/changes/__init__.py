@@ -1,0 +1,1 @@
+"""What the commands do with programs over changes of tables."""

@@ -1,0 +1,561 @@
+"""The kernel: takes stages one after the other, each with the configurations of its key.
+
+All functions work on the memory of a machine (`layout`), given by its address. Registers that are worked on stand at
+depths: before any event is taken at 0, after the first one at 1, and so on. SOURCE is where the configuration stands
+that an edge leaves; BEGUN is where that is which depth 0 means, the same if nothing was prepared.
+"""
+
+from __future__ import annotations
+
+from acelera.engine.jit import Array, by_address, by_address_inlined, compiled
+from acelera.engine.registers import opcodes as op
+from acelera.engine.registers.stack_machine import FAILED as CODE_FAILED
+from acelera.engine.registers.stack_machine import HOLDS, REFUSED
+from acelera.stages import layout as at
+from acelera.stages import tables as t
+from acelera.stages.executing import carry_out
+from acelera.stages.raw_memory import get, put
+from acelera.stages.row_sets import added, alike, found, hashed
+
+DONE, ROWS, WAITS, EVENTS, TOLD, GUARDS, LATER, ARENA, FAILED, TOO_MANY = range(10)
+"""What came of it: all stages were taken, something had no room, an aggregate failed, or there are too many."""
+
+
+@by_address_inlined
+def edge_of(mem: int, edge: int) -> Array:
+    """Where an edge stands."""
+    return get(mem, at.EDGES) + edge * t.EDGE_COLUMNS
+
+
+@by_address_inlined
+def step_of(mem: int, step: int) -> Array:
+    """Where a step stands."""
+    return get(mem, at.STEPS) + step * t.STEP_COLUMNS
+
+
+@by_address_inlined
+def stage_of(mem: int, stage: int) -> Array:
+    """Where a stage stands."""
+    return get(mem, at.STAGES) + stage * at.STAGE_COLUMNS
+
+
+@by_address_inlined
+def key_of(mem: int, key: int) -> Array:
+    """Where a key stands."""
+    return get(mem, at.KEYS) + key * at.KEY_COLUMNS
+
+
+@by_address_inlined
+def depth_of(mem: int, depth: int) -> Array:
+    """Where the registers at a depth stand."""
+    return get(mem, at.BEGUN) if depth == 0 else get(mem, at.WORK) + depth * get(mem, at.WIDTH)
+
+
+@by_address_inlined
+def copied(mem: int, source: int, target: int) -> None:
+    """Copy registers."""
+    for index in range(get(mem, at.WIDTH)):
+        put(mem, target + index, get(mem, source + index))
+
+
+@by_address_inlined
+def event_at(mem: int, stage: int, place: int) -> Array:
+    """The number of an event of a stage: first those that were given, then own ones."""
+    begin = get(mem, stage_of(mem, stage) + at.STAGE_BEGIN)
+    given = get(mem, stage_of(mem, stage) + at.STAGE_END) - begin
+    return begin + place if place < given else get(mem, at.GIVEN) + place - given
+
+
+@by_address_inlined
+def rest(mem: int, key: int, row: int, state: int) -> int:
+    """Let registers rest in a state; DONE, or what has no room."""
+    put(mem, row, state)
+    if get(mem, get(mem, at.STATES) + state * t.STATE_COLUMNS + t.WAITS) == 1:
+        return wait(mem, key, row)
+    count, width = get(mem, at.RESTING), get(mem, at.WIDTH)
+    if count == get(mem, at.ROWS_ROOM):
+        return ROWS
+    table, mask, epoch = get(mem, at.ROWS_TABLE), get(mem, at.ROWS_MASK), get(mem, at.EPOCH)
+    if added(mem, row, width, get(mem, at.ROWS), count, table, mask, epoch):
+        put(mem, at.RESTING, get(mem, at.RESTING) + 1)
+    return DONE
+
+
+@by_address
+def wait(mem: int, key: int, row: int) -> int:
+    """Add registers to those who wait, unless they do; DONE, or what has no room."""
+    width, number = get(mem, at.WIDTH), get(mem, at.WAITING)
+    if number == get(mem, at.WAITS_ROOM):
+        return WAITS
+    stride = width + 2
+    place = hashed(mem, row, width, key) & get(mem, at.WAITS_MASK)
+    while get(mem, get(mem, at.WAITS_TABLE) + place) >= 0:
+        other = get(mem, at.WAITS) + get(mem, get(mem, at.WAITS_TABLE) + place) * stride
+        if get(mem, other + width) == key and alike(mem, row, other, width):
+            return DONE
+        place = place + 1 & get(mem, at.WAITS_MASK)
+    put(mem, get(mem, at.WAITS_TABLE) + place, number)
+    target = get(mem, at.WAITS) + number * stride
+    copied(mem, row, target)
+    put(mem, target + width, key)
+    put(mem, target + width + 1, get(mem, key_of(mem, key) + at.KEY_HEAD))
+    put(mem, key_of(mem, key) + at.KEY_HEAD, number)
+    put(mem, at.WAITING, get(mem, at.WAITING) + 1)
+    return DONE
+
+
+@compiled
+def find_again(mem: int) -> None:
+    """Fill the table of those who wait, and their lists by key, which are empty."""
+    width = get(mem, at.WIDTH)
+    for number in range(get(mem, at.WAITING)):
+        row = get(mem, at.WAITS) + number * (width + 2)
+        key = get(mem, row + width)
+        put(mem, row + width + 1, get(mem, key_of(mem, key) + at.KEY_HEAD))
+        put(mem, key_of(mem, key) + at.KEY_HEAD, number)
+        place = hashed(mem, row, width, key) & get(mem, at.WAITS_MASK)
+        while get(mem, get(mem, at.WAITS_TABLE) + place) >= 0:
+            place = place + 1 & get(mem, at.WAITS_MASK)
+        put(mem, get(mem, at.WAITS_TABLE) + place, number)
+
+
+@by_address
+def tell(mem: int, stage: int, first: int, registers: int, head: int) -> int:
+    """Tell a head; DONE, or what has no room. `first` is the number of what is told first at the stage."""
+    given = get(mem, at.HEADS) + head * t.HEAD_COLUMNS
+    outcome = carry_out(mem, get(mem, given + t.HEAD_CODE), get(mem, given + t.HEAD_END), registers, 0)
+    if outcome == CODE_FAILED:
+        return FAILED
+    size, row, values = get(mem, given + t.HEAD_SIZE), get(mem, at.ROW), get(mem, at.STACK)
+    tags = values + 2 * get(mem, at.STACK_SIZE)
+    for index in range(size):
+        if get(mem, tags + index) == op.FAILED:
+            return FAILED
+        there = get(mem, tags + index) == op.VALUE
+        put(mem, row + 2 + 2 * index, 1 if there else 0)
+        put(mem, row + 3 + 2 * index, get(mem, values + index) if there else 0)
+    if get(mem, given + t.EVENT) >= 0:
+        return happen(mem, stage, get(mem, given + t.EVENT), size)
+    width, count = get(mem, at.TOLD_WIDTH), get(mem, at.TOLD_COUNT)
+    if count == get(mem, at.TOLD_ROOM):
+        return TOLD
+    for index in range(2 + 2 * size, width):
+        put(mem, row + index, 0)
+    put(mem, row, stage)
+    put(mem, row + 1, head)
+    rows = get(mem, at.TOLD) + first * width
+    if added(mem, row, width, rows, count - first, get(mem, at.TOLD_TABLE), get(mem, at.TOLD_MASK), get(mem, at.EPOCH)):
+        put(mem, at.TOLD_COUNT, get(mem, at.TOLD_COUNT) + 1)
+    return DONE
+
+
+@by_address
+def happen(mem: int, stage: int, event: int, size: int) -> int:
+    """Add an own event, whose values stand in the row at hand, to those of the stage, unless it is there."""
+    row, slots = get(mem, at.ROW) + 2, 2 * get(mem, at.SLOTS)
+    for other in range(get(mem, at.GIVEN), get(mem, at.GIVEN) + get(mem, at.OWN)):
+        if get(mem, get(mem, at.TYPES) + other) == event:
+            same = True
+            for index in range(size):
+                inputs = get(mem, at.INPUTS) + other * slots + 2 * index
+                tag = op.VALUE if get(mem, row + 2 * index) == 1 else op.NULL
+                if get(mem, inputs + 1) != tag or get(mem, inputs) != get(mem, row + 2 * index + 1):
+                    same = False
+                    break
+            if same:
+                return DONE
+    number = get(mem, at.GIVEN) + get(mem, at.OWN)
+    if number == get(mem, at.EVENT_ROOM):
+        return EVENTS
+    put(mem, get(mem, at.TYPES) + number, event)
+    inputs = get(mem, at.INPUTS) + number * slots
+    for index in range(size):
+        put(mem, inputs + 2 * index, get(mem, row + 2 * index + 1))
+        put(mem, inputs + 2 * index + 1, op.VALUE if get(mem, row + 2 * index) == 1 else op.NULL)
+    source = get(mem, at.STAGE_INPUTS) + stage * 2 * get(mem, at.STAGE_SLOTS)
+    for index in range(2 * get(mem, at.STAGE_SLOTS)):
+        put(mem, inputs + 2 * size + index, get(mem, source + index))
+    put(mem, at.OWN, get(mem, at.OWN) + 1)
+    return DONE
+
+
+@by_address
+def arrive(mem: int, stage: int, key: int, first: int, depth: int, state: int) -> int:
+    """Meet the outcomes of a state with the registers at a depth; nothing is told if `first` is negative."""
+    row = depth_of(mem, depth)
+    place = get(mem, at.STATES) + state * t.STATE_COLUMNS
+    end = get(mem, place + t.OUTCOMES_END)
+    for number in range(get(mem, place + t.OUTCOMES), end):
+        given = get(mem, at.OUTCOMES) + number * t.OUTCOME_COLUMNS
+        outcome = HOLDS
+        if get(mem, given + t.IF) < get(mem, given + t.TRIM):
+            outcome = carry_out(mem, get(mem, given + t.IF), get(mem, given + t.TRIM), row, 0)
+        if outcome == CODE_FAILED:
+            return FAILED
+        if outcome == REFUSED:
+            continue
+        if get(mem, given + t.REST) >= 0:
+            target = row
+            if depth == 0 or number + 1 < end:
+                target = depth_of(mem, depth + 1)
+                copied(mem, row, target)
+            if get(mem, given + t.TRIM) < get(mem, given + t.TRIM_END):
+                carry_out(mem, get(mem, given + t.TRIM), get(mem, given + t.TRIM_END), target, 0)
+            lacking = rest(mem, key, target, get(mem, given + t.REST))
+            if lacking != DONE:
+                return lacking
+        if first >= 0:
+            for listed in range(get(mem, given + t.TELLS), get(mem, given + t.TELLS_END)):
+                lacking = tell(mem, stage, first, row, get(mem, get(mem, at.HEADS_LISTED) + listed))
+                if lacking != DONE:
+                    return lacking
+    return DONE
+
+
+@by_address
+def next_match(mem: int, stage: int, key: int, first: int, last: int, again: bool) -> int:
+    """The next combination of events that steps can take; HOLDS if there is one, with registers at depth last - first.
+
+    `again` goes on after the combination that was found before.
+    """
+    here = stage_of(mem, stage)
+    count = get(mem, here + at.STAGE_END) - get(mem, here + at.STAGE_BEGIN) + get(mem, at.OWN)
+    places, size = get(mem, at.PLACE), last - first
+    depth = size - 1 if again else 0
+    if not again:
+        put(mem, places, -1)
+    while depth >= 0:
+        step = step_of(mem, first + depth)
+        low, high, flag = get(mem, step + t.TYPES), get(mem, step + t.TYPES_END), get(mem, step + t.FLAG)
+        taken = False
+        if flag < 0 or get(mem, key_of(mem, key) + at.KEY_SEEN) >> flag & 1 == 0:
+            while get(mem, places + depth) + 1 < count:
+                put(mem, places + depth, get(mem, places + depth) + 1)
+                event = event_at(mem, stage, get(mem, places + depth))
+                if low <= get(mem, get(mem, at.TYPES) + event) < high:
+                    target = depth_of(mem, depth + 1)
+                    copied(mem, depth_of(mem, depth), target)
+                    outcome = carry_out(mem, get(mem, step + t.STEP_CODE), get(mem, step + t.STEP_END), target, event)
+                    if outcome == CODE_FAILED:
+                        return CODE_FAILED
+                    if outcome == HOLDS:
+                        taken = True
+                        break
+        if not taken:
+            depth -= 1
+        elif depth == size - 1:
+            return HOLDS
+        else:
+            depth += 1
+            put(mem, places + depth, -1)
+    return REFUSED
+
+
+@by_address
+def absent(mem: int, stage: int, key: int, absence: int) -> int:
+    """Whether there is no combination of events for steps: HOLDS if there is none."""
+    place = get(mem, at.ABSENCES) + 2 * absence
+    step = step_of(mem, get(mem, place))
+    if get(mem, step + t.TYPES) < 0:
+        row = depth_of(mem, 0)
+        outcome = carry_out(mem, get(mem, step + t.STEP_CODE), get(mem, step + t.STEP_END), row, 0)
+    else:
+        outcome = next_match(mem, stage, key, get(mem, place), get(mem, place + 1), False)
+    if outcome == CODE_FAILED:
+        return CODE_FAILED
+    return REFUSED if outcome == HOLDS else HOLDS
+
+
+@by_address
+def guard_row(mem: int, stage: int, guard: int, registers: int, first: int, size: int) -> bool:
+    """A guard, its key by registers, and the events that were taken, as the row at hand; False if that failed."""
+    given, row = get(mem, at.GUARDS) + guard * t.GUARD_COLUMNS, get(mem, at.ROW)
+    outcome = carry_out(mem, get(mem, given + t.KEY), get(mem, given + t.KEY_END), registers, 0)
+    if outcome == CODE_FAILED:
+        return False
+    values = get(mem, at.STACK)
+    tags = values + 2 * get(mem, at.STACK_SIZE)
+    put(mem, row, guard)
+    end = row + 1
+    for index in range(get(mem, given + t.KEY_SIZE)):
+        tag = get(mem, tags + index)
+        if tag == op.FAILED:
+            return False
+        put(mem, end, tag)
+        put(mem, end + 1, get(mem, values + index) if tag == op.VALUE else 0)
+        end += 2
+    count = taken_events(mem, stage, first, size)
+    for index in range(count):
+        put(mem, end + index, get(mem, get(mem, at.TAKEN) + index))
+    for index in range(end + count, row + get(mem, at.GUARD_WIDTH)):
+        put(mem, index, -1)
+    return True
+
+
+@by_address_inlined
+def taken_events(mem: int, stage: int, first: int, size: int) -> int:
+    """The events that steps have taken and guards compare, in order, each once; how many there are."""
+    taken, count = get(mem, at.TAKEN), 0
+    for index in range(size):
+        if get(mem, step_of(mem, first + index) + t.COUNTS) == 0:
+            continue
+        event = event_at(mem, stage, get(mem, get(mem, at.PLACE) + index))
+        double = False
+        for before in range(count):
+            double = double or get(mem, taken + before) == event
+        if not double:
+            place = count
+            while place > 0 and get(mem, taken + place - 1) > event:
+                put(mem, taken + place, get(mem, taken + place - 1))
+                place -= 1
+            put(mem, taken + place, event)
+            count += 1
+    return count
+
+
+@by_address
+def enter(mem: int, stage: int, edge: int, size: int) -> int:
+    """Enter what an edge loops, by the registers before it."""
+    place = edge_of(mem, edge)
+    for listed in range(get(mem, place + t.LOOPS), get(mem, place + t.BEGINS)):
+        guard = get(mem, get(mem, at.GUARDS_LISTED) + listed)
+        if not guard_row(mem, stage, guard, get(mem, at.SOURCE), get(mem, place + t.STEPS), size):
+            return FAILED
+        count = get(mem, at.GUARDED)
+        if count == get(mem, at.GUARDS_ROOM):
+            return GUARDS
+        table, mask, epoch = get(mem, at.GUARDS_TABLE), get(mem, at.GUARDS_MASK), get(mem, at.EPOCH)
+        if added(mem, get(mem, at.ROW), get(mem, at.GUARD_WIDTH), get(mem, at.GUARD_ROWS), count, table, mask, epoch):
+            put(mem, at.GUARDED, get(mem, at.GUARDED) + 1)
+    return DONE
+
+
+@by_address
+def postpone(mem: int, stage: int, edge: int, size: int) -> int:
+    """Keep what begins a guarded star until all loops are entered: the edge, its registers, and what guards ask for."""
+    if get(mem, at.POSTPONED) == get(mem, at.LATER_ROOM):
+        return LATER
+    place = edge_of(mem, edge)
+    kept = get(mem, at.LATER) + get(mem, at.POSTPONED) * get(mem, at.LATER_WIDTH)
+    put(mem, kept, edge)
+    copied(mem, depth_of(mem, size), kept + 1)
+    kept += 1 + get(mem, at.WIDTH)
+    for listed in range(get(mem, place + t.BEGINS), get(mem, place + t.BEGINS_END)):
+        guard, start = get(mem, get(mem, at.GUARDS_LISTED) + listed), depth_of(mem, 0)
+        if not guard_row(mem, stage, guard, start, get(mem, place + t.STEPS), size):
+            return FAILED
+        for index in range(get(mem, at.GUARD_WIDTH)):
+            put(mem, kept + index, get(mem, get(mem, at.ROW) + index))
+        kept += get(mem, at.GUARD_WIDTH)
+    put(mem, at.POSTPONED, get(mem, at.POSTPONED) + 1)
+    return DONE
+
+
+@by_address
+def admit(mem: int, stage: int, key: int, first: int) -> int:
+    """Let arrive what was postponed and is not refused by a guard."""
+    asked = get(mem, at.GUARD_WIDTH)
+    for number in range(get(mem, at.POSTPONED)):
+        kept = get(mem, at.LATER) + number * get(mem, at.LATER_WIDTH)
+        place = edge_of(mem, get(mem, kept))
+        refused = False
+        row = kept + 1 + get(mem, at.WIDTH)
+        for _ in range(get(mem, place + t.BEGINS), get(mem, place + t.BEGINS_END)):
+            table, mask, epoch = get(mem, at.GUARDS_TABLE), get(mem, at.GUARDS_MASK), get(mem, at.EPOCH)
+            refused = refused or found(
+                mem, row, asked, get(mem, at.GUARD_ROWS), get(mem, at.GUARDED), table, mask, epoch
+            )
+            row += asked
+        if not refused:
+            put(mem, at.BEGUN, kept + 1)
+            lacking = arrive(mem, stage, key, first, 0, get(mem, place + t.TARGET))
+            if lacking != DONE:
+                return lacking
+    put(mem, at.POSTPONED, 0)
+    return DONE
+
+
+@by_address
+def take(mem: int, stage: int, key: int, first: int, edge: int) -> int:
+    """Take an edge in all ways, from the registers at the last depth."""
+    place = edge_of(mem, edge)
+    put(mem, at.BEGUN, get(mem, at.SOURCE))
+    if get(mem, place + t.PREPARE) < get(mem, place + t.PREPARED):
+        put(mem, at.BEGUN, get(mem, at.WORK))
+        copied(mem, get(mem, at.SOURCE), get(mem, at.WORK))
+        carry_out(mem, get(mem, place + t.PREPARE), get(mem, place + t.PREPARED), get(mem, at.WORK), 0)
+    for absence in range(get(mem, place + t.ABSENCES), get(mem, place + t.ABSENCES_END)):
+        outcome = absent(mem, stage, key, absence)
+        if outcome == CODE_FAILED:
+            return FAILED
+        if outcome != HOLDS:
+            return DONE
+    steps, end = get(mem, place + t.STEPS), get(mem, place + t.STEPS_END)
+    size, again = (end - steps, False)
+    while True:
+        if size > 0:
+            outcome = next_match(mem, stage, key, steps, end, again)
+            if outcome == CODE_FAILED:
+                return FAILED
+            if outcome != HOLDS:
+                return DONE
+        again = True
+        outcome = HOLDS
+        if get(mem, place + t.TESTS) < get(mem, place + t.TESTS_END):
+            row = depth_of(mem, size)
+            outcome = carry_out(mem, get(mem, place + t.TESTS), get(mem, place + t.TESTS_END), row, 0)
+        if outcome == CODE_FAILED:
+            return FAILED
+        if outcome == HOLDS:
+            lacking = DONE
+            if get(mem, place + t.LOOPS) < get(mem, place + t.BEGINS):
+                lacking = enter(mem, stage, edge, size)
+            if lacking == DONE:
+                if get(mem, place + t.BEGINS) < get(mem, place + t.BEGINS_END):
+                    lacking = postpone(mem, stage, edge, size)
+                else:
+                    lacking = arrive(mem, stage, key, first, size, get(mem, place + t.TARGET))
+            if lacking != DONE:
+                return lacking
+        if size == 0:
+            return DONE
+
+
+@by_address
+def leave(mem: int, stage: int, key: int, first: int, phase: int, row: int) -> int:
+    """Take all edges of a phase from a configuration; a negative row is the start."""
+    state = get(mem, row) if row >= 0 else 0
+    cell = phase * get(mem, at.STATE_COUNT) + state
+    count = get(mem, get(mem, at.COUNT) + cell)
+    if count == 0:
+        return DONE
+    put(mem, at.SOURCE, row if row >= 0 else get(mem, at.NOTHING))
+    begin = get(mem, get(mem, at.FIRST) + cell)
+    for listed in range(begin, begin + count):
+        lacking = take(mem, stage, key, first, get(mem, get(mem, at.LISTED) + listed))
+        if lacking != DONE:
+            return lacking
+    return DONE
+
+
+@by_address_inlined
+def expired(mem: int, stage: int, row: int) -> bool:
+    """Whether one who waits is of no use any more."""
+    state = get(mem, at.STATES) + get(mem, row) * t.STATE_COLUMNS
+    place = get(mem, state + t.EXPIRES)
+    if place < 0 or get(mem, row + place) != op.VALUE:
+        return False
+    return bool(get(mem, stage_of(mem, stage) + at.STAGE_TIME) - get(mem, row + place + 1) > get(mem, state + t.LIMIT))
+
+
+@by_address
+def go(mem: int, stage: int, key: int, first: int, phase: int, waiting: int) -> int:
+    """Take all edges of a phase, from all configurations of a key; `waiting` is the last of those who wait."""
+    lacking = leave(mem, stage, key, first, phase, -1)
+    width, here = get(mem, at.WIDTH), key_of(mem, key)
+    row = get(mem, at.ARENA) + get(mem, here + at.KEY_AT) * width
+    for _ in range(get(mem, here + at.KEY_COUNT)):
+        if lacking == DONE:
+            lacking = leave(mem, stage, key, first, phase, row)
+        row += width
+    while waiting >= 0 and lacking == DONE:
+        row = get(mem, at.WAITS) + waiting * (width + 2)
+        if not expired(mem, stage, row):
+            lacking = leave(mem, stage, key, first, phase, row)
+        waiting = get(mem, row + width + 1)
+    return admit(mem, stage, key, first) if lacking == DONE else lacking
+
+
+@by_address
+def settle(mem: int, key: int) -> int:
+    """The rows of the stage are the configurations of the key from now on."""
+    count, here, width = get(mem, at.RESTING), key_of(mem, key), get(mem, at.WIDTH)
+    if count > get(mem, here + at.KEY_ROOM):
+        room = 4
+        while room < count:
+            room *= 2
+        if get(mem, at.USED) + room > get(mem, at.ARENA_ROOM):
+            return ARENA
+        put(mem, here + at.KEY_AT, get(mem, at.USED))
+        put(mem, here + at.KEY_ROOM, room)
+        put(mem, at.USED, get(mem, at.USED) + room)
+    target = get(mem, at.ARENA) + get(mem, here + at.KEY_AT) * width
+    for index in range(count * width):
+        put(mem, target + index, get(mem, get(mem, at.ROWS) + index))
+    put(mem, here + at.KEY_COUNT, count)
+    return DONE
+
+
+@by_address_inlined
+def begin_stage(mem: int) -> None:
+    """Nothing is known of a stage yet."""
+    put(mem, at.EPOCH, get(mem, at.EPOCH) + 1)
+    put(mem, at.RESTING, 0)
+    put(mem, at.GUARDED, 0)
+    put(mem, at.POSTPONED, 0)
+    put(mem, at.OWN, 0)
+
+
+@by_address
+def begin_history(mem: int, stage: int, key: int) -> int:
+    """What is there at stage 0."""
+    begin_stage(mem)
+    for state in range(get(mem, at.STATE_COUNT)):
+        if get(mem, get(mem, at.STATES) + state * t.STATE_COLUMNS + t.INITIAL) == 1:
+            put(mem, at.BEGUN, get(mem, at.NOTHING))
+            lacking = arrive(mem, stage, key, -1, 0, state)
+            if lacking != DONE:
+                return lacking
+    lacking = settle(mem, key)
+    if lacking == DONE:
+        put(mem, key_of(mem, key) + at.KEY_STAGES, 1)
+    return lacking
+
+
+@by_address
+def take_stage(mem: int, stage: int, key: int, first: int, waiting: int) -> int:
+    """All phases of a stage, and its end."""
+    begin_stage(mem)
+    for phase in range(get(mem, at.PHASE_COUNT)):
+        while True:
+            own = get(mem, at.OWN)
+            lacking = go(mem, stage, key, first, phase, waiting)
+            if lacking != DONE:
+                return lacking
+            if get(mem, get(mem, at.REPEATS) + phase) == 0 or get(mem, at.OWN) == own:
+                break
+    lacking = settle(mem, key)
+    if lacking == DONE:
+        for flag in range(get(mem, at.FIRST_COUNT)):
+            for event in range(get(mem, at.GIVEN), get(mem, at.GIVEN) + get(mem, at.OWN)):
+                if get(mem, get(mem, at.TYPES) + event) == get(mem, get(mem, at.FIRSTS) + flag):
+                    put(mem, key_of(mem, key) + at.KEY_SEEN, get(mem, key_of(mem, key) + at.KEY_SEEN) | 1 << flag)
+        put(mem, key_of(mem, key) + at.KEY_STAGES, get(mem, key_of(mem, key) + at.KEY_STAGES) + 1)
+    return lacking
+
+
+@compiled
+def advance(mem: int, stage: int, most: int) -> tuple[int, int]:
+    """Take stages from one on. What came of it, and at which stage; one that was not taken leaves no trace."""
+    while stage < get(mem, at.STAGE_COUNT):
+        key = get(mem, stage_of(mem, stage) + at.STAGE_KEY)
+        here = key_of(mem, key)
+        first = get(mem, at.TOLD_COUNT)
+        waited, used, head = get(mem, at.WAITING), get(mem, at.USED), get(mem, here + at.KEY_HEAD)
+        lacking = DONE
+        if get(mem, here + at.KEY_STAGES) == 0:
+            lacking = begin_history(mem, stage, key)
+            if lacking == DONE:
+                waited, used, head = get(mem, at.WAITING), get(mem, at.USED), get(mem, here + at.KEY_HEAD)
+        if lacking == DONE:
+            lacking = take_stage(mem, stage, key, first, head)
+        if lacking != DONE:
+            put(mem, at.TOLD_COUNT, first)
+            put(mem, at.WAITING, waited)
+            put(mem, at.USED, used)
+            put(mem, here + at.KEY_HEAD, head)
+            return (lacking, stage)
+        if get(mem, here + at.KEY_COUNT) > most:
+            return (TOO_MANY, stage)
+        stage += 1
+    return (DONE, stage)

@@ -1,0 +1,1 @@
+"""What rules do: commands of SQL, each exactly once, functions, and messages."""

@@ -1,0 +1,174 @@
+"""The sources of a program: one for each relation, which agree on what times are and on what orders changes."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from acelera.cdc import Source
+from acelera.cdc.layout import INSTANT, said
+from acelera.errors import DataError, SchemaError, UsageError
+from acelera.language.types import Kind, Type, from_arrow, parse_type, unify
+from acelera.programs.columns import plain_column
+from acelera.spark.schemas import is_frame
+from acelera.trepl.resolved import Relation
+
+STAMP = from_arrow(pa.timestamp("us", "UTC"))
+"""What times are, if no source tells."""
+
+
+@dataclass(frozen=True)
+class Incoming:
+    """What comes in: the source of each relation, what a stage is, the type of times, and those of instants.
+
+    `others` are relations that may come, too, but of which no rule asks anything.
+    """
+
+    sources: Mapping[str, Source]
+    granularity: str
+    timestamp: Type
+    instants: tuple[pa.DataType, ...]
+    others: frozenset[str] = frozenset()
+
+    @property
+    def instant_names(self) -> list[str]:
+        """The columns of the instant in normalized changes."""
+        return [f"{INSTANT}{number}" for number in range(len(self.instants))]
+
+    def schema(self, relation: str) -> pa.Schema:
+        """The columns of the normalized changes of a relation."""
+        found = self.sources[relation].schema(self.granularity)
+        for name, kind in zip(self.instant_names, self.instants, strict=True):
+            found = found.set(found.get_field_index(name), pa.field(name, kind))
+        return found
+
+    def whole(self, relation: str) -> pa.Table:
+        """All changes of a relation, which are there."""
+        with told_of(relation):
+            return self._aligned(relation, self.sources[relation].normalized(self.granularity))
+
+    def batch(self, relation: str, rows: object, before: int) -> pa.Table:
+        """Further changes of a relation; `before` says how many rows came before."""
+        with told_of(relation):
+            return self._aligned(relation, self.sources[relation].normalize(rows, self.granularity, before))
+
+    def _aligned(self, relation: str, table: pa.Table) -> pa.Table:
+        """Instants of all relations are of the same types, and each has its place in time."""
+        schema = self.schema(relation)
+        for name, kind in zip(self.instant_names, self.instants, strict=True):
+            column = plain_column(table.column(name), kind)
+            if pa.types.is_floating(kind) and pc.any(pc.is_nan(column)).as_py():
+                raise DataError("an instant is NaN, which comes neither before nor after others; name other columns")
+            table = table.set_column(table.column_names.index(name), schema.field(name), column)
+        return table
+
+
+@contextmanager
+def told_of(relation: str) -> Iterator[None]:
+    """What is wrong with a source is told with the name of its relation."""
+    try:
+        yield
+    except (DataError, SchemaError, UsageError) as error:
+        raise type(error)(f"`{relation}`: {error}") from None
+
+
+# --- what is known beforehand -----------------------------------------------------------------------------------------
+
+
+def by_relation(given: object) -> Mapping[str, Any]:
+    """What a user gives, which is something for each relation."""
+    if not isinstance(given, Mapping) or not all(isinstance(name, str) for name in given):
+        raise UsageError(
+            f"sources are a mapping of relations to what acelera.cdc makes, such as {{'reading': cdc.inserts(…)}}, not "
+            f"{type(given).__name__}"
+        )
+    return given
+
+
+def relations_of(given: Mapping[str, Any]) -> dict[str, Relation]:
+    """What is known of relations, each told by a source or by its attributes alone."""
+    return {name: _relation(name, each) for name, each in given.items()}
+
+
+def _relation(name: str, given: Any) -> Relation:
+    if isinstance(given, Source):
+        return Relation(given.attributes, given.has_old)
+    if is_frame(given) or not isinstance(given, Mapping | pa.Schema):
+        raise UsageError(_no_source(name, given))
+    with told_of(name):
+        columns = {each.name: each.type for each in given} if isinstance(given, pa.Schema) else given
+        return Relation({attribute: parse_type(kind) for attribute, kind in columns.items()})
+
+
+def _no_source(name: str, given: object) -> str:
+    return (
+        f"`{name}` is {type(given).__name__}, which does not tell what happened to its rows; make a source of it with "
+        "acelera.cdc: inserts(…), changes(…), debezium(…) or delta(…)"
+    )
+
+
+def incoming(given: Mapping[str, Any], asked: Collection[str], granularity: str) -> Incoming:
+    """Sources of the relations that are asked for, which agree."""
+    known = {name: each for name, each in given.items() if name in asked}
+    for name, each in known.items():
+        if not isinstance(each, Source):
+            raise UsageError(_no_source(name, each))
+        if each.is_spark:
+            raise UsageError(f"the changes of `{name}` are in a Spark frame; collect its rows: frame.toArrow()")
+    others = frozenset(given) - frozenset(known)
+    return Incoming(known, granularity, timestamp_of(known), _instants(known, granularity), others)
+
+
+def timestamp_of(given: Mapping[str, Any]) -> Type:
+    """What the times of all sources are."""
+    sources = {name: each for name, each in given.items() if isinstance(each, Source)}
+    kinds = {name: each.timestamp for name, each in sources.items()}
+    if not kinds:
+        return STAMP
+    (first, kind), *others = kinds.items()
+    for name, other in others:
+        if other.arrow != kind.arrow:
+            columns = [said(sources[each].layout.clock.path) for each in (first, name)]
+            raise SchemaError(
+                f"the times of one program are of one kind, but `{columns[0]}` of `{first}` gives {kind} and "
+                f"`{columns[1]}` of `{name}` gives {other}; cast one of them, or say time_unit=… of integers"
+            )
+    return kind
+
+
+def _instants(sources: Mapping[str, Source], granularity: str) -> tuple[pa.DataType, ...]:
+    """The types of what orders changes, which hold the instants of all sources."""
+    found: tuple[Type, ...] | None = None
+    first = ""
+    for name, source in sources.items():
+        with told_of(name):
+            own = source.instant(granularity)
+        if found is None:
+            found, first = own, name
+            continue
+        joined = [_joined(*pair) for pair in zip(found, own, strict=False)]
+        if len(found) != len(own) or None in joined:
+            raise SchemaError(
+                f"one thing orders the changes of one program, but with granularity={granularity!r} it is "
+                f"{_listed(found)} in `{first}` and {_listed(own)} in `{name}`; name columns of the same types with "
+                "order_by=…"
+            )
+        found = tuple(each for each in joined if each is not None)
+    return tuple(each.arrow for each in found or (STAMP,))
+
+
+def _joined(left: Type, right: Type) -> Type | None:
+    """A type for instants of both; numbers of different kinds are not mixed, as they are compared exactly."""
+    if left.arrow == right.arrow:
+        return left
+    same = left.kind is right.kind and left.kind is not Kind.NULL and left.zoned == right.zoned
+    return unify(left, right) if same else None
+
+
+def _listed(kinds: Sequence[Type]) -> str:
+    return f"({', '.join(map(str, kinds))})"

@@ -1,0 +1,245 @@
+"""Changes from messages of Debezium, as columns and as JSON texts."""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from acelera import cdc
+from acelera.errors import AceleraError, DataError, SchemaError, UsageError
+from cdc.messages import CHANGES, MESSAGES, OSLO, ROME, connect_schema, message, texts, wrapped
+
+SCHEMA = {"id": "int", "city": "string"}
+
+
+def told(table: pa.Table, *names: str) -> list[tuple[Any, ...]]:
+    """Kind of changes, their time in milliseconds, then new values, then old ones."""
+    times = table["#time"].cast(pa.timestamp("ms", "UTC")).cast(pa.int64()).to_pylist()
+    return [
+        (row["#kind"], time, *(tuple(row[f"{side}.{name}"] for name in names) for side in ("new", "old")))
+        for row, time in zip(table.to_pylist(), times, strict=True)
+    ]
+
+
+FORMS: dict[str, Callable[[], Any]] = {
+    "columns": lambda: MESSAGES,
+    "columns in a payload": lambda: [{"payload": each} for each in MESSAGES],
+    "columns in a value": lambda: [{"value": {"payload": each}} for each in MESSAGES],
+    "texts": lambda: texts(MESSAGES),
+    "texts of payloads": lambda: texts([{"payload": each} for each in MESSAGES]),
+    "texts with a schema": lambda: texts(wrapped(MESSAGES)),
+    "bytes": lambda: pa.table({"value": pa.array([each["value"].encode() for each in texts(MESSAGES)], pa.binary())}),
+    "several tables of texts": lambda: iter([texts(MESSAGES[:2]), texts(MESSAGES[2:])]),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_all_forms_tell_the_same(form: str) -> None:
+    source = cdc.debezium(FORMS[form]())
+    assert source.has_old and list(source.attributes) == ["id", "city"]
+    assert source.timestamp.arrow == pa.timestamp("us", "UTC")
+    assert told(source.normalized(), "id", "city") == CHANGES
+    assert source.normalized().schema == source.schema()
+
+
+def test_a_file_of_messages(tmp_path: Path) -> None:
+    path = tmp_path / "customers.jsonl"
+    path.write_text("\n".join(each["value"] for each in texts(MESSAGES)) + "\n\n")
+    source = cdc.debezium(path, tombstones="skip")
+    assert told(source.normalized(), "id", "city") == CHANGES
+    with pytest.raises(DataError, match="row 6 is a tombstone"):
+        cdc.debezium(str(path)).normalized()
+    with pytest.raises(UsageError, match="No such file"):
+        cdc.debezium("nowhere.jsonl")
+
+
+def test_what_is_skipped() -> None:
+    for rows in (texts([*MESSAGES, message("t", None, None), None]), [*MESSAGES, message("t", None, None), {}]):
+        source = cdc.debezium(rows, snapshot="skip", truncate="skip", tombstones="skip")
+        assert told(source.normalized(), "id", "city") == CHANGES[1:]
+
+
+def test_instants() -> None:
+    found = cdc.debezium(MESSAGES).normalized("transaction").select(["#instant.0", "#instant.1"])
+    assert found["#instant.0"].type == pa.timestamp("us", "UTC")
+    assert found["#instant.1"].to_pylist() == ["t1"] * 5
+    found = cdc.debezium(MESSAGES, snapshot="skip").normalized("operation")
+    assert found["#instant.2"].to_pylist() == [1000, 2000, 3000, 4000]
+
+
+@pytest.mark.parametrize("rows", [MESSAGES, texts(MESSAGES)], ids=["columns", "texts"])
+def test_other_orders(rows: list[dict[str, Any]]) -> None:
+    rows = [{"offset": place, **row} for place, row in enumerate(rows)]
+    source = cdc.debezium(rows, order_by=["source.lsn", "offset"])
+    found = source.normalized("operation")
+    assert list(zip(found["#instant.0"].to_pylist(), found["#instant.1"].to_pylist(), strict=True)) == [
+        (5, n) for n in range(5)
+    ]
+    assert cdc.debezium(rows, time="ts_ms").normalized()["#time"].cast(pa.int64())[0].as_py() == 1_007_000
+
+
+@pytest.mark.parametrize("as_text", [False, True])
+def test_one_table_of_several(as_text: bool) -> None:
+    others = [message("c", None, {"id": "x", "total": 1.5}, source={"table": "orders"})]
+    if as_text:
+        source = cdc.debezium(texts([*others, *MESSAGES]), table="customers")
+        assert list(source.attributes) == ["id", "city"]
+    else:
+        renamed = [{**each, "after": {"number": 1}} for each in others]
+        source = cdc.debezium([*renamed, *MESSAGES], table="customers")
+    assert told(source.normalized(), "id", "city") == CHANGES
+
+
+def test_rows_keep_their_numbers() -> None:
+    rows = texts([message("c", None, {"id": "x"}, source={"table": "orders"}), message("x", None, ROME)])
+    with pytest.raises(DataError, match=r"row 2: `value.op` is 'x'"):
+        cdc.debezium(rows, table="customers").normalized()
+
+
+ROW = {
+    "day": 19723,
+    "ms": 1704067200000,
+    "us": 1704067200000001,
+    "zoned": "2024-01-01T02:00:00+02:00",
+    "price": "12.30",
+    "tags": ["a"],
+    "raw": "AQ==",
+}
+TYPED = [
+    {"type": "int32", "name": "io.debezium.time.Date", "field": "day"},
+    {"type": "int64", "name": "io.debezium.time.Timestamp", "field": "ms"},
+    {"type": "int64", "name": "io.debezium.time.MicroTimestamp", "field": "us"},
+    {"type": "string", "name": "io.debezium.time.ZonedTimestamp", "field": "zoned"},
+    {"type": "string", "field": "price"},
+    {"type": "array", "items": {"type": "string"}, "field": "tags"},
+    {"type": "bytes", "name": "org.apache.kafka.connect.data.Decimal", "field": "raw"},
+]
+READ = {
+    "day": datetime.date(2024, 1, 1),
+    "ms": datetime.datetime(2024, 1, 1),
+    "us": datetime.datetime(2024, 1, 1, 0, 0, 0, 1),
+    "zoned": datetime.datetime(2024, 1, 1, tzinfo=datetime.timezone.utc),
+    "price": "12.30",
+    "tags": ["a"],
+    "raw": "AQ==",
+}
+
+
+def test_times_are_those_of_the_schema_in_the_message() -> None:
+    rows = texts(wrapped([message("c", None, ROW)], TYPED))
+    for source in (
+        cdc.debezium(rows),
+        cdc.debezium(rows, schema=connect_schema(TYPED)),
+        cdc.debezium(rows, schema=json.dumps(connect_schema(TYPED))),
+    ):
+        found = source.normalized().to_pylist()[0]
+        assert {name: found[f"new.{name}"] for name in ROW} == READ
+
+
+def test_types_that_are_given() -> None:
+    types = {"id": "int", "price": "decimal(10, 2)", "at": pa.timestamp("ms"), "day": "date", "city": str}
+    row = {"id": 1, "price": "12.30", "at": 1000, "day": "2024-01-01", "city": {"name": "Rome"}, "other": 1}
+    source = cdc.debezium({"value": str}, schema=types)
+    assert [str(each) for each in source.attributes.values()] == [
+        "int64",
+        "decimal128(10, 2)",
+        "timestamp[us]",
+        "date32[day]",
+        "string",
+    ]
+    found = source.normalize(texts([message("c", None, row)])).to_pylist()[0]
+    assert found["new.price"] == decimal.Decimal("12.30")
+    assert found["new.at"] == datetime.datetime(1970, 1, 1, 0, 0, 1)
+    assert found["new.day"] == datetime.date(2024, 1, 1)
+    assert found["new.city"] == '{"name":"Rome"}'
+    with pytest.raises(DataError, match=r"row 2: `after.id` is 'x', which cannot be read as int64"):
+        source.normalize(texts([message("c", None, row), message("c", None, {"id": "x"})]))
+
+
+def test_batches_of_messages() -> None:
+    source = cdc.debezium(pa.Table.from_pylist(MESSAGES).schema)
+    found = [source.normalize([each], before=place) for place, each in enumerate(MESSAGES)]
+    assert told(pa.concat_tables(found), "id", "city") == CHANGES
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message_"),
+    [
+        (
+            lambda: cdc.debezium(MESSAGES, snapshot="maybe"),
+            UsageError,
+            "snapshot='maybe' is not known; it is one of 'insert', 'skip'",
+        ),
+        (lambda: cdc.debezium(MESSAGES, schema=SCHEMA), UsageError, "schema=… is for messages as JSON texts"),
+        (lambda: cdc.debezium([{"v": 1}]), SchemaError, "there are no messages of Debezium in these columns (v)"),
+        (lambda: cdc.debezium({"value": str}), SchemaError, "give schema=…"),
+        (
+            lambda: cdc.debezium(MESSAGES, time="source.ts"),
+            SchemaError,
+            "no column `source.ts` that tells when a change happened",
+        ),
+        (
+            lambda: cdc.debezium(texts(MESSAGES), order_by="source.lsm"),
+            SchemaError,
+            "`source.lsm` in messages is not known; did you mean `source.lsn`",
+        ),
+        (lambda: cdc.debezium([{"value": "{"}]), DataError, "row 1: `value` is no JSON"),
+        (lambda: cdc.debezium([{"value": "3"}]), DataError, "row 1: `value` is 3, which is no message of Debezium"),
+        (
+            lambda: cdc.debezium(texts([message("c", None, {"v": 1}), message("c", None, {"v": "x"})])),
+            DataError,
+            "`v` are not of one type",
+        ),
+        (
+            lambda: cdc.debezium([{**each, "op": each["op"]} for each in [message("c", None, None)]]),
+            SchemaError,
+            "neither `before` nor `after` has columns",
+        ),
+        (
+            lambda: cdc.debezium([*MESSAGES, message("t", None, None)]).normalized(),
+            DataError,
+            "row 6: `op` is 't', which says that the table was emptied; pass truncate='skip'",
+        ),
+        (
+            lambda: cdc.debezium(texts([*MESSAGES, message("m", None, None)])).normalized(),
+            DataError,
+            "row 6: `value.op` is 'm', which is no kind of change",
+        ),
+        (
+            lambda: cdc.debezium(texts([*MESSAGES, None])).normalized(),
+            DataError,
+            "row 6 is a tombstone, which tells of no change; pass tombstones='skip'",
+        ),
+        (
+            lambda: cdc.debezium(texts([*MESSAGES, {"id": 3}]), tombstones="skip").normalized(),
+            DataError,
+            "row 6 has no kind of change",
+        ),
+        (
+            lambda: cdc.debezium([message("u", ROME, OSLO, source={"ts_ms": None}), *MESSAGES]).normalized(),
+            DataError,
+            "row 1 has no time: `source.ts_ms` is NULL",
+        ),
+        (
+            lambda: cdc.debezium([message("u", ROME, OSLO, transaction=None)]).normalized("transaction"),
+            UsageError,
+            "provide.transaction.metadata",
+        ),
+        (
+            lambda: cdc.debezium([message("u", ROME, OSLO, transaction=None), *MESSAGES]).normalized("transaction"),
+            DataError,
+            "row 1 has no instant: `transaction.id` is NULL",
+        ),
+    ],
+)
+def test_refused(make: Callable[[], Any], error: type[AceleraError], message_: str) -> None:
+    with pytest.raises(error) as caught:
+        make()
+    assert message_ in str(caught.value)

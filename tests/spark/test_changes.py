@@ -1,0 +1,225 @@
+"""Changes from Spark frames: the same as from tables in this process."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from acelera import cdc
+from acelera.cdc.spark_time_parts import part_column, unit_number_column
+from acelera.cdc.time_parts import part, unit_number
+from acelera.errors import SchemaError, UsageError
+from cdc.messages import MESSAGES, OSLO, ROME, connect_schema, message, texts, wrapped
+from cdc.test_debezium import ROW, TYPED
+from cdc.test_delta import feed
+from cdc.test_sources import FLAT, NESTED
+from tiers import thinned
+
+ToFrame = Callable[[pa.Table], Any]
+Make = Callable[[Any], cdc.Source]
+
+TABLES: dict[str, tuple[Any, Make]] = {
+    "inserts": (
+        pa.table({"ts": pa.array([1, 2], pa.timestamp("us", "UTC")), "a.b": ["x", None], "v": [1, 2]}),
+        lambda data: cdc.inserts(data, order_by="v"),
+    ),
+    "inserts without a zone": (
+        pa.table({"ts": pa.array([1, 2], pa.timestamp("us")), "v": [1, 2]}),
+        lambda data: cdc.inserts(data, order_by="v"),
+    ),
+    "days": (
+        pa.table({"ts": pa.array([1, 2], pa.date32()), "v": [1, 2]}),
+        lambda data: cdc.inserts(data, order_by="v"),
+    ),
+    "structs": (NESTED, lambda data: cdc.changes(data, order_by=["tx", "ts"], time_unit="s")),
+    "prefixes": (FLAT, lambda data: cdc.changes(data, order_by=["ts", "tx"])),
+    "no old values": (
+        [{"ts": n, "op": op, "v": n} for n, op in enumerate("iud")],
+        lambda data: cdc.changes(data, old=None, new=None, order_by="ts"),
+    ),
+    "messages": (
+        [{"payload": each} for each in MESSAGES[1:]],
+        lambda data: cdc.debezium(data, table="customers"),
+    ),
+    "snapshots": (MESSAGES, lambda data: cdc.debezium(data, snapshot="skip")),
+    "texts": (
+        texts([message("c", None, {"id": "x"}, source={"table": "orders"}), *MESSAGES[1:], None]),
+        lambda data: cdc.debezium(data, schema={"id": int, "city": str}, table="customers", tombstones="skip"),
+    ),
+    "texts with a schema": (
+        texts([*wrapped(MESSAGES[1:]), {"schema": None, "payload": None}, None]),
+        lambda data: cdc.debezium(data, tombstones="skip"),
+    ),
+    "texts with times": (texts(wrapped([message("c", None, ROW)], TYPED)), cdc.debezium),
+    "texts with types": (
+        texts(
+            [
+                message(
+                    "u", {"at": 5, "p": "1.5"}, {"at": "1970-01-01T00:00:00.006", "p": 2, "d": 3, "day": "2024-01-01"}
+                )
+            ]
+        ),
+        lambda data: cdc.debezium(
+            data, schema={"at": pa.timestamp("ms"), "p": "decimal(5, 2)", "d": "date", "day": "date"}
+        ),
+    ),
+    "feed": (
+        feed(
+            ("i", 1, "x", 1), ("a", 2, None, 3), ("b", 2, None, 2), ("b", 2, "x", 1), ("a", 2, "x", 4), ("d", 3, "x", 4)
+        ),
+        lambda data: cdc.delta(data, key="k", order_by=["_commit_version", "v"]),
+    ),
+}
+
+
+def rows(table: pa.Table) -> list[dict[str, Any]]:
+    return sorted(table.to_pylist(), key=repr)
+
+
+@pytest.mark.parametrize("name", thinned(TABLES, 3))
+def test_frames_tell_what_tables_tell(name: str, to_frame: ToFrame) -> None:
+    data, make = TABLES[name]
+    table = data if isinstance(data, pa.Table) else pa.Table.from_pylist(data)
+    inside, source = make(table), make(to_frame(table))
+    assert source.is_spark and not source.is_streaming
+    assert (source.has_old, list(source.attributes)) == (inside.has_old, list(inside.attributes))
+    for granularity in ("timestamp", "operation"):
+        found = source.normalized(granularity).toArrow()
+        assert found.schema.names == source.schema(granularity).names
+        assert [each.type for each in found.schema] == [each.type for each in source.schema(granularity)]
+        assert rows(found) == rows(inside.normalized(granularity))
+
+
+@pytest.mark.parametrize(
+    ("data", "make", "message_"),
+    [
+        ([{"ts": 1, "v": 1}, {"ts": None, "v": 2}], cdc.inserts, "has no time: ts is NULL"),
+        (
+            [{"ts": 1, "tx": 1}, {"ts": 2, "tx": None}],
+            lambda data: cdc.inserts(data, order_by="tx"),
+            "has no instant: tx is NULL",
+        ),
+        (
+            [{"ts": 1, "op": "x", "old_v": 1, "new_v": 2}],
+            cdc.changes,
+            'has op = x, which is no kind of change: {"ts":1',
+        ),
+        ([*NESTED, {**NESTED[0], "op": None}], cdc.changes, "has no kind of change: op is NULL"),
+        ([*MESSAGES, message("t", None, None)], cdc.debezium, "pass truncate='skip'"),
+        ([{"payload": each} for each in (*MESSAGES, None)], cdc.debezium, "is a tombstone"),
+        (
+            texts([message("c", None, {"id": "x"})]),
+            lambda data: cdc.debezium(data, schema={"id": int}),
+            "MALFORMED_RECORD",
+        ),
+        ([{"value": "{"}], lambda data: cdc.debezium(data, schema={"id": int}, tombstones="skip"), "MALFORMED_RECORD"),
+        (
+            texts([{"id": 3}]),
+            lambda data: cdc.debezium(data, schema={"id": int}, tombstones="skip"),
+            "no kind of change",
+        ),
+        (
+            feed(("b", 2, "x", 1)),
+            lambda data: cdc.delta(data, key="k"),
+            'images before and 0 after updates of {"_commit_version":2,"k":"x"}',
+        ),
+        (
+            feed(*[("b", 2, "x", 1), ("a", 2, "x", 1)] * 2),
+            lambda data: cdc.delta(data, key="k"),
+            "2 images before and 2 after",
+        ),
+    ],
+)
+def test_rows_that_are_refused(data: Any, make: Make, message_: str, to_frame: ToFrame) -> None:
+    table = data if isinstance(data, pa.Table) else pa.Table.from_pylist(data)
+    source = make(to_frame(table))
+    with pytest.raises(Exception) as caught:
+        source.normalized("transaction" if "no instant" in message_ else "timestamp").toArrow()
+    assert message_ in str(caught.value)
+
+
+def test_operations_have_instants_of_their_own(to_frame: ToFrame) -> None:
+    source = cdc.changes(to_frame(pa.Table.from_pylist(NESTED)), order_by="tx")
+    with pytest.raises(Exception, match="is of the same instant as another"):
+        source.normalized("operation").toArrow()
+
+
+def test_streams(spark: Any, tmp_path: Path) -> None:
+    table = pa.Table.from_pylist(texts(MESSAGES))
+    pq.write_table(table, tmp_path / "messages.parquet")
+    stream = spark.readStream.schema("value string").parquet(str(tmp_path))
+    with pytest.raises(SchemaError, match="a stream of JSON texts is not read"):
+        cdc.debezium(stream)
+    source = cdc.debezium(
+        stream, schema=connect_schema([{"type": "int64", "field": "id"}, {"type": "string", "field": "city"}])
+    )
+    assert source.is_streaming
+    found = (
+        source.normalized("transaction")
+        .writeStream.format("memory")
+        .queryName("changes")
+        .trigger(availableNow=True)
+        .start()
+    )
+    found.awaitTermination()
+    assert rows(spark.table("changes").toArrow()) == rows(cdc.debezium(table).normalized("transaction"))
+    with pytest.raises(UsageError, match="images of an update are two rows"):
+        cdc.delta(
+            spark.readStream.schema(
+                "k int, _change_type string, _commit_version long, _commit_timestamp timestamp"
+            ).parquet(str(tmp_path)),
+            key="k",
+        )
+
+
+def test_micro_batches(to_frame: ToFrame) -> None:
+    """A source from columns alone takes frames, too."""
+    table = pa.Table.from_pylist([message("u", ROME, OSLO)])
+    source = cdc.debezium(table.schema)
+    assert rows(source.normalize(to_frame(table)).toArrow()) == rows(source.normalize(table))
+
+
+MOMENTS = [
+    datetime.datetime.fromisoformat(each)
+    for each in (
+        "1969-12-31T23:59:59.999999",
+        "1970-01-01T00:00:00",
+        "2023-03-26T01:30:00",
+        "2023-10-29T00:30:00",
+        "2023-10-29T01:30:00",
+        "2023-11-05T06:30:00",
+        "2024-02-29T12:34:56.5",
+        "2024-12-31T23:30:00",
+        "2050-07-01T12:00:00",
+    )
+]
+
+
+@pytest.mark.parametrize("zoned", [True, False])
+def test_parts_of_time(zoned: bool, to_frame: ToFrame, conf: Callable[[str, str], None]) -> None:
+    conf("spark.sql.session.timeZone", "America/New_York")
+    from pyspark.sql import functions
+
+    moments = pa.array(MOMENTS, pa.timestamp("us", "UTC" if zoned else None))
+    steps = pa.array([(n * 37) % 100 - 50 for n in range(len(MOMENTS))])
+    frame = to_frame(pa.table({"n": range(len(MOMENTS)), "at": moments, "by": steps}))
+    column, by = functions.col("at"), functions.col("by")
+    wanted, found = {"n": pa.array(range(len(MOMENTS)))}, [functions.col("n")]
+    for zone in ("UTC", "Europe/Berlin"):
+        for name in ("Date", "Time", "Year", "Month", "Day", "Hour", "Minute", "Second"):
+            for moved, given in ((0, 0), (by, steps)):
+                wanted[f"{zone} {name} {given is steps}"] = part(moments, name, zone, given)
+                found.append(part_column(column, name, zoned, zone, moved).alias(f"{zone} {name} {given is steps}"))
+        for unit in ("years", "months", "days", "hours", "minutes", "seconds"):
+            wanted[f"{zone} {unit}"] = unit_number(moments, unit, zone)
+            found.append(unit_number_column(column, unit, zoned, zone).alias(f"{zone} {unit}"))
+    result = frame.select(*found).toArrow().sort_by("n")
+    for name, expected in wanted.items():
+        assert result[name].to_pylist() == expected.to_pylist(), name
+        assert result[name].type == expected.type, name
