@@ -11,8 +11,7 @@ from typing import Any, cast
 
 import numpy as np
 from llvmlite import ir
-from numba import types
-from numba.np.arrayobj import carray  # type: ignore[attr-defined]
+from numba import carray, types  # type: ignore[attr-defined]
 from numba.extending import intrinsic
 
 from acelera.engine.jit import AS_PYTHON, Array, by_address
