@@ -383,8 +383,7 @@ class _Detection:
                 continue
             for term in terms_of(said.condition):
                 if term.variable not in star.binds and self._is_there(term, star):
-                    plain = replace(term, moved=None) if isinstance(term, Part) else term
-                    found[self.terms.expression(plain, None, (*star.around, star.number))] = None
+                    found[self.terms.compared(term, (*star.around, star.number))] = None
         return tuple(found)
 
     def _is_there(self, term: Term, star: StarInfo) -> bool:
@@ -396,9 +395,11 @@ class _Detection:
 
     def _edge(self, arc: Arc) -> Edge:
         entry, needs, loops = arc.entry, self.terms.needs, arc.entry.loops
+        looking_back = ((needs.before, needs.current), (needs.first_before, needs.first))
         moves = tuple(
-            (register, needs.current[key])
-            for key, register in needs.before.items()
+            (register, sources[key])
+            for registers, sources in looking_back
+            for key, register in registers.items()
             if self.skeleton.star_of[key[0]] in loops
         )
         stays = self._staying(arc)
@@ -426,7 +427,8 @@ class _Detection:
         going_on = set(arc.stars) - set(arc.entry.begins)
         stays = {register for (name, _), register in needs.current.items() if name in arc.imports}
         same_round = going_on - set(arc.entry.loops)
-        stays |= {register for (name, _), register in needs.before.items() if star_of[name] in same_round}
+        for registers in (needs.before, needs.first_before):
+            stays |= {register for (name, _), register in registers.items() if star_of[name] in same_round}
         for name, register in [
             *((name, register) for (name, _), register in needs.first.items()),
             *((name, register) for (_, name, _), register in needs.totals.items()),
