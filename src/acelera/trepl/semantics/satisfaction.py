@@ -109,11 +109,11 @@ class Pattern:
 
     def remember(self, memory: Memory, now: Sat, events: EventsByType) -> None:
         """Let a stage be the past."""
+        firsts = [path for path, goal in self.goals.items() if isinstance(goal, ast.First)]
+        memory.occurred |= {path for path in firsts if self._occurs(path, memory, now, events)}
         for path, goal in self.goals.items():
             if isinstance(goal, ast.Prior):
                 memory.earlier.setdefault(path, set()).update(now[(*path, 0)])
-            elif isinstance(goal, ast.First) and self._occurs(path, memory, now, events):
-                memory.occurred.add(path)
         self._keep(memory, now)
 
     def _occurs(self, first: Path, memory: Memory, now: Sat, events: EventsByType) -> bool:
