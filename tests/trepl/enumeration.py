@@ -62,6 +62,8 @@ class Enumeration:
         self.known: dict[tuple[int, int], list[tuple[int, Instance]]] = {}
         self.looked_at: dict[int, list[Field | Aggregate]] = {}
         self.goals = list(ast.walk(rule.goal))
+        beginning = [each for each in self.goals[::-1] if isinstance(each, ast.Not | ast.Prior | ast.Both | ast.First)]
+        self.own = [part for each in beginning for part in ast.children(each) if not is_point(part)]
         self.place = {id(each): number for number, each in enumerate(self.goals)}
         self.stars = [each for each in self.goals if isinstance(each, ast.Star)]
         self.exempt = {id(each) for each in self.stars if self._is_exempt(each)}
@@ -71,6 +73,8 @@ class Enumeration:
         """The stages from 1 on at which the event is satisfied."""
         for stage in range(len(self.stages)):
             self.last = stage
+            for each in self.own:
+                self._anywhere(each)  # their stars go on even where nobody looks
             yield from ((end, each) for end, each in self._anywhere(self.goal) if end == self.last > 0)
 
     def _anywhere(self, goal: ast.Goal) -> list[tuple[int, Instance]]:
