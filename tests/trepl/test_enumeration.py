@@ -16,7 +16,7 @@ from acelera.trepl.semantics.histories import basic
 from acelera.trepl.semantics.histories import histories as histories_of
 from trepl.enumeration import Enumeration
 from trepl.judging import checked
-from trepl.strategies_rules import RELATIONS, histories, rules
+from trepl.strategies_meaning import RELATIONS, histories, rules
 
 
 def sensible(text: str) -> Program:

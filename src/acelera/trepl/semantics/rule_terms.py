@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from acelera.language.ast import Attribute, Binary, Call, Expression, fold, walk
+from acelera.language.ast import Attribute, Call, Expression, fold, walk
 from acelera.language.evaluation import constant, evaluate
 from acelera.language.events import Moment, Value, seen
 from acelera.language.tree import children, rebuilt
