@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from acelera.language.ast import Binary, Expression, walk
+from acelera.language.tree import children, fold
 from acelera.programs.problems import Notes
 from acelera.trepl import ast
 from acelera.trepl.conjuncts import conjuncts, mentioned
 from acelera.trepl.named_rules import NamedRule
-from acelera.trepl.resolved import Aggregate, Derive, Simple
+from acelera.trepl.resolved import Aggregate, Derive, Field, Part, Simple, Stamp
 from acelera.trepl.shape import exported
 
 
@@ -56,6 +57,15 @@ def _never_above_all(condition: Expression, notes: Notes) -> None:
                 notes.warn(f"this never holds: {word} is over the event itself, too", each.span, hint)
 
 
+def _looked_at(equality: Expression) -> frozenset[str]:
+    """The variables whose event itself is looked at, not only an aggregate over all of them."""
+
+    def combine(node: Expression, inner: Sequence[frozenset[str]]) -> frozenset[str]:
+        return mentioned(node).union(*inner) if isinstance(node, Field | Stamp | Part) else frozenset().union(*inner)
+
+    return fold(equality, combine, lambda node: () if isinstance(node, Aggregate) else children(node))
+
+
 def _untied(star: ast.Star, notes: Notes) -> None:
     """Several events of a stage go on with an instance, each for itself, unless an equality picks one."""
     variables = exported(star.goal).single
@@ -65,7 +75,7 @@ def _untied(star: ast.Star, notes: Notes) -> None:
         for each in conjuncts(condition)
         if isinstance(each, Binary) and each.operator == "="
     ]
-    tied = {name for each in equalities for name in mentioned(each)}
+    tied = {name for each in equalities for name in _looked_at(each)}
     free = sorted(variables - tied)
     if free:
         name = free[0]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -141,7 +141,7 @@ def _check_partition(
     span = _monitoring(module)
     for name in module.partition:
         first: tuple[EventType, Type] | None = None
-        for event in events.universe:
+        for event in _one_of_each(events.universe):
             attributes = catalog.attributes(event)
             if attributes is None:
                 continue
@@ -154,6 +154,14 @@ def _check_partition(
             if unify(first[1], its) is None:
                 message = f"partition by {name}: its types differ between {said(first[0])} and {said(event)}"
                 notes.wrong(message, span, f"it is {first[1]} in the one, {its} in the other")
+
+
+def _one_of_each(universe: Iterable[EventType]) -> Iterable[EventType]:
+    """One event of each relation, since inserted and updated rows have the same attributes."""
+    found: dict[tuple[str | None, str], EventType] = {}
+    for each in universe:
+        found.setdefault((each.module, each.name), each)
+    return found.values()
 
 
 def _type_of(event: EventType, attribute: str, catalog: Catalog, derived: DerivedTypes) -> Type:

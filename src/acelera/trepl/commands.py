@@ -18,8 +18,9 @@ _PIECE = re.compile(
     r"|(?P<comment>--[^\n]*)"
     r"|(?P<aggregate>(?<![\w.])(?P<function>[^\W\d]\w*)\s*\(\s*(?P<over>[^\W\d]\w*)(?:\s*\.\s*(?P<of>[^\W\d]\w*))?\s*\))"
     r"|(?P<term>(?<![\w.])(?P<variable>[^\W\d]\w*)\s*\.\s*(?P<attribute>[^\W\d]\w*)(?!\w|\s*[.(]))"
+    r"|(?P<next>,\s*(?:write|sql)\s*\()"
     r"|(?P<parameter>\?)",
-    re.DOTALL,
+    re.DOTALL | re.IGNORECASE,
 )
 
 
@@ -29,8 +30,10 @@ def command(token: lark.Token, bound: Collection[str]) -> ast.Command:
     arguments: list[Expression] = []
 
     def replaced(match: re.Match[str]) -> str:
+        span = Span(begin + match.start(), begin + match.end())
+        if match["next"]:
+            fail("a command is the last action of a rule", span, "write the other actions before it")
         if match["parameter"]:
-            span = Span(begin + match.start(), begin + match.end())
             fail("a command has no parameters of its own", span, 'write X.a itself, or sql("… ? …", X.a)')
         if match["comment"]:
             return ""

@@ -50,9 +50,7 @@ class GoalNames:
 
     def resolve(self, goal: ast.Goal) -> tuple[ast.Goal, Scope]:
         """The event with all its names known, and the scope of the actions."""
-        if isinstance(goal, ast.Test):
-            self._not_first(goal)
-        made, exports = self._goal(goal, Scope())
+        made, exports = self._not_first(goal) if isinstance(goal, ast.Test) else self._goal(goal, Scope())
         return made, Scope().after(exports)
 
     def _goal(self, goal: ast.Goal, scope: Scope) -> tuple[ast.Goal, Exports]:
@@ -100,25 +98,26 @@ class GoalNames:
     # sequences and stars
 
     def _sequence(self, goal: ast.Sequence, scope: Scope) -> tuple[ast.Goal, Exports]:
-        if isinstance(goal.goals[0], ast.Test):
-            self._not_first(goal.goals[0])
         exports, made = Exports(), []
         for place, each in enumerate(goal.goals):
             later = [name for other in goal.goals[place + 1 :] for name in variables_in(other)]
             inner = scope.after(exports).without(later, LATER)
             inner = inner if place == 0 else replace(inner, leading=False)
-            part, left = self._goal(each, inner)
+            misplaced = place == 0 and isinstance(each, ast.Test)
+            part, left = self._not_first(each) if misplaced else self._goal(each, inner)
             made.append(part)
             exports = exports.and_then(left)
         return ast.rebuilt(goal, made), exports
 
-    def _not_first(self, test: ast.Test) -> None:
+    def _not_first(self, test: ast.Goal) -> tuple[ast.Goal, Exports]:
         hint = "it stands after the event that it is about: (a(X), X.b > 1)"
         self._notes.wrong("a condition cannot be the first goal", test.span, hint)
+        return ast.Any(span=test.span), Exports()
 
     def _star(self, goal: ast.Star, inner: ast.Goal, scope: Scope) -> tuple[ast.Goal, Exports]:
         if isinstance(inner, ast.Star):
             self._notes.wrong("a star of a star", goal.span, "one star is enough")
+            return self._goal(inner, scope)
         star = next(self._stars)
         made, exports = self._goal(inner, scope.in_star(star))
         own = {name: bound for name, bound in exports.known.items() if bound.star == star}

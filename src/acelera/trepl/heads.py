@@ -47,9 +47,12 @@ def resolve_action(
 def _derive(act: ast.Act, arguments: tuple[Expression, ...], wanted: int, notes: Notes) -> Derive:
     if len(arguments) != wanted:
         attributes = "attribute" if wanted == 1 else "attributes"
-        given = f"{len(arguments)} {'is' if len(arguments) == 1 else 'are'} given"
-        notes.wrong(f"{act.name} has {wanted} {attributes}, {given}", act.span)
+        notes.wrong(f"{act.name} has {wanted} {attributes}, {_given(len(arguments))}", act.span)
     return Derive(act.name, arguments, span=act.span)
+
+
+def _given(count: int) -> str:
+    return f"{count} {'is' if count == 1 else 'are'} given"
 
 
 def _text(arguments: tuple[Expression, ...]) -> str | None:
@@ -64,7 +67,7 @@ def _write(act: ast.Act, arguments: tuple[Expression, ...], notes: Notes) -> Wri
         return Write(None, arguments, span=act.span)
     wanted = sum(each != "%%" for each in _PLACEHOLDER.findall(form))
     if len(arguments) - 1 < wanted:
-        message = f"the format has {wanted} places for values, {len(arguments) - 1} are given"
+        message = f"the format has {wanted} places for values, {_given(len(arguments) - 1)}"
         notes.wrong(message, act.span, "a percent sign is written %%")
     return Write(form, arguments[1:], span=act.span)
 
@@ -76,5 +79,5 @@ def _sql(act: ast.Act, arguments: tuple[Expression, ...], notes: Notes) -> Sql |
         return None
     wanted = _NO_PARAMETERS.sub("", text).count("?")
     if wanted != len(arguments) - 1:
-        notes.wrong(f"the command has {wanted} `?`, {len(arguments) - 1} values are given", act.span)
+        notes.wrong(f"the command has {wanted} `?`, {_given(len(arguments) - 1)}", act.span)
     return Sql(text, arguments[1:], span=act.span)

@@ -36,12 +36,16 @@ class Catalog:
 
 @dataclass(frozen=True)
 class ModuleEvents:
-    """The names of events in a module: its universe, the aliases in it, and its own derived events."""
+    """The names of events in a module: its universe, the aliases in it, and its own derived events.
+
+    `refused` are names in the monitor statement that stand for nothing: all that is to be said of them is said there.
+    """
 
     module: str
     universe: tuple[EventType, ...]
     aliases: Mapping[str, tuple[EventType, ...]]
     own: Mapping[str, tuple[str, ...]]
+    refused: frozenset[str] = frozenset()
 
     @property
     def feeders(self) -> frozenset[str]:
@@ -104,14 +108,16 @@ def events_of(module: ast.Module, catalog: Catalog, notes: Notes) -> ModuleEvent
         notes.warn(message, module.rules[0].span if module.rules else module.span, hint)
     universe: dict[EventType, None] = {}
     aliases: dict[str, tuple[EventType, ...]] = {}
+    refused: set[str] = set()
     for source in sources:
         types = _monitored(source, module, catalog, notes)
         universe.update(dict.fromkeys(types))
+        refused |= set() if types else {source.name}
         if source.alias is not None:
             if source.alias in (*aliases, *own):
                 notes.wrong(f"two events are called {source.alias}", source.span, "give one of them another name")
             aliases.setdefault(source.alias, types)
-    return ModuleEvents(module.name, tuple(universe), aliases, own)
+    return ModuleEvents(module.name, tuple(universe), aliases, own, frozenset(refused))
 
 
 def _written(source: ast.Source) -> str:
@@ -188,8 +194,8 @@ def _no_source(source: ast.Source, catalog: Catalog, notes: Notes) -> None:
 def event_types(named: ast.Named, events: ModuleEvents, catalog: Catalog, notes: Notes) -> tuple[EventType, ...]:
     """The event types that a goal is written for; none, with a note, where there are none."""
     found = _looked_up(named, events, notes)
-    if found is not None:
-        return found
+    if found is not None or named.name in events.refused:
+        return found or ()
     written = _written(ast.Source(named.kind, named.module, named.name))
     hint = _instead(named, events, catalog)
     notes.wrong(f"no event {written}: monitor it, or declare it with derived", named.span, hint)

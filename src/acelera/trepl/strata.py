@@ -75,7 +75,7 @@ def _refuse_denials(
         if need.negated:
             ring = [each for each in range(len(rules)) if each in reached[need.rule] and need.rule in reached[each]]
             names = ", ".join(rules[each].name for each in ring)
-            hint = "ask whether it was absent at the stage before: (!d, …)"
+            hint = f"ask whether it was absent at the stage before: (!{need.event}, …)"
             notes.wrong(f"{need.event} depends at one stage on its own absence: {names}", need.span, hint)
 
 

@@ -118,7 +118,7 @@ class TermNames:
         event = bound.types[0]
         name = said(event) if event.kind == "derived" else event.name
         near = nearest(node.name, (*attributes, *TIMES)) or _other_identifier(node.name, attributes)
-        meant = f"; did you mean {near}?" if near else ""
+        meant = f"; did you mean `{near}`?" if near else ""
         hint = f"{name} has {listing(attributes)}"
         if event.kind == "derived" and node.name.startswith("old_"):
             hint = f"declare it: derived {name}({', '.join((*attributes, node.name))})"
@@ -138,7 +138,8 @@ class TermNames:
         function = node.function.lower()
         if bound.star is None:
             hint = f"put a star before the event that binds {variable}: *{_event_of(bound)}({variable}, …)"
-            self._notes.wrong(f"{_called(node)} needs a variable that a star binds", node.span, hint)
+            hint = "a star does not keep what is bound under !, in {…}, or, yet, in first(…)" if scope.around else hint
+            self._notes.wrong(f"{spelt(node.function)} needs a variable that a star binds", node.span, hint)
         elif function in ("first", "last") and bound.star in scope.barred:
             hint = "derive an event for what must not be, or compare in a goal without !"
             self._notes.wrong("First and Last of a star cannot stand under ! inside it", node.span, hint)
@@ -148,28 +149,28 @@ class TermNames:
     def _variable(self, node: Call) -> str | None:
         """The variable that an aggregate is over."""
         if len(node.arguments) != 1:
-            self._notes.wrong(f"{_called(node)} takes one argument, not {len(node.arguments)}", node.span)
+            self._notes.wrong(f"{spelt(node.function)} takes one argument, not {len(node.arguments)}", node.span)
             return None
         argument = node.arguments[0]
         if isinstance(argument, Attribute) and argument.variable is None:
             if node.function.lower() != "count":
-                message = f"{_called(node)} needs an attribute"
-                self._notes.wrong(message, node.span, f"write {_called(node)}({argument.name}.attribute)")
+                message = f"{spelt(node.function)} needs an attribute"
+                self._notes.wrong(message, node.span, f"write {spelt(node.function)}({argument.name}.attribute)")
                 return None
             return argument.name
         terms = [each for each in walk(argument) if isinstance(each, Attribute)]
         names = list(dict.fromkeys(each.variable for each in terms if each.variable is not None))
         if len(names) > 1:
-            message = f"{_called(node)} is over one variable, not over {' and '.join(names)}"
+            message = f"{spelt(node.function)} is over one variable, not over {' and '.join(names)}"
             self._notes.wrong(message, node.span, "what it computes may look at events of one star alone")
         elif not names:
-            hint = f"write {_called(node)}(X.attribute)"
-            self._notes.wrong(f"{_called(node)} needs a variable that a star binds", node.span, hint)
+            hint = f"write {spelt(node.function)}(X.attribute)"
+            self._notes.wrong(f"{spelt(node.function)} needs a variable that a star binds", node.span, hint)
         return names[0] if len(names) == 1 else None
 
     def _ranged_over(self, variable: str, node: Call, scope: Scope) -> Bound | None:
         if variable not in scope.known and scope.unseen.get(variable) is LATER:
-            shown = f"{_called(node)}({print_expression(node.arguments[0])})"
+            shown = f"{spelt(node.function)}({print_expression(node.arguments[0])})"
             hint = "an aggregate may stand in the goal of its variable, and after it"
             self._notes.wrong(f"{shown} is not known before the goal of {variable}", node.span, hint)
             return None
@@ -196,10 +197,10 @@ def _nothing(node: Expression) -> Field:
     return Field("", "new", "", span=node.span)
 
 
-def _called(node: Call) -> str:
+def spelt(function: str) -> str:
     """An aggregate as it is spelt in most texts."""
-    found = find_aggregate(node.function)
-    return node.function if found is None or found.user_defined else node.function.capitalize()
+    found = find_aggregate(function)
+    return function if found is None or found.user_defined else function.capitalize()
 
 
 def _event_of(bound: Bound) -> str:

@@ -23,6 +23,7 @@ from acelera.trepl.resolved import (
     Relation,
     Stamp,
 )
+from acelera.trepl.term_names import spelt
 from acelera.trepl.time_texts import WRITTEN, as_number, as_time
 
 _COMPARISONS = ("=", "<>", "<", "<=", ">", ">=")
@@ -121,7 +122,7 @@ class TermTypes:
             return types[0]
         found = function.result(types[0])
         if found is None:
-            message = f"{node.function} takes {function.takes}, but this is of type {types[0]}"
+            message = f"{spelt(node.function)} takes {function.takes}, but this is of type {types[0]}"
             return self.wrong(message, node.argument)
         return found
 
