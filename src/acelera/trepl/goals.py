@@ -10,6 +10,7 @@ from acelera.errors import Span, did_you_mean
 from acelera.language.ast import Attribute, Between, Binary, Call, Expression, In, IsNull, Like, Unary
 from acelera.language.conditions import Name, fail
 from acelera.trepl import ast
+from acelera.trepl.conjuncts import joined
 
 KIND_WORDS = {
     **dict.fromkeys(("insert", "ins"), "insert"),
@@ -89,24 +90,10 @@ def _value(read: Read, made: Sequence[Expression]) -> Expression:
         case Called(None, function, _):
             return Call(function.lower(), tuple(made), span=read.span)
         case Grouped() if len(made) == 1 or all(is_condition(each) for each in made):
-            condition = joined(made)
-            assert condition is not None
-            return condition
+            return joined(made)
         case Known(Expression() as expression):
             return expression
     return fail("an event cannot stand here, where a value is expected", read.span)
-
-
-def joined(conditions: Sequence[Expression]) -> Expression | None:
-    """Conditions between commas, joined by AND."""
-    made: Expression | None = None
-    for each in conditions:
-        made = each if made is None else Binary("AND", made, each, span=_over(made.span, each.span))
-    return made
-
-
-def _over(left: Span | None, right: Span | None) -> Span | None:
-    return left if left is None else left.to(right)
 
 
 def is_condition(expression: Expression) -> bool:
@@ -136,9 +123,7 @@ def sequence(goals: Sequence[ast.Goal], relaxed: bool, span: Span | None) -> ast
         return goals[0]
     tests = [each.condition for each in goals if isinstance(each, ast.Test)]
     if len(tests) == len(goals):
-        condition = joined(tests)
-        assert condition is not None
-        return ast.Test(condition, span=span)
+        return ast.Test(joined(tests), span=span)
     return ast.Sequence(tuple(goals), relaxed, span=span)
 
 
@@ -216,7 +201,7 @@ def _named(read: Called) -> ast.Named:
     if word == "any":
         fail("any has no variable and no conditions", read.span, "it stands alone, for an event of any kind")
     first, *rest = read.inner
-    condition = joined([value(each) for each in rest])
+    condition = joined(value(each) for each in rest) if rest else None
     if word is None:
         module = None if read.module is None else str(read.module)
         variable = _variable(first, read.name)

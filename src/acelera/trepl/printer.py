@@ -130,7 +130,7 @@ def _goal(goal: ast.Goal, made: Sequence[_Piece]) -> _Piece:
 
 def _named(event: ast.Named) -> str:
     what = name(event.name) if event.module is None else f"{name(event.module)}.{name(event.name)}"
-    conditions = [value(each) for each in conjuncts(event.condition)]
+    conditions = [value(each) for each in _between_commas(event.condition)]
     bound = [] if event.variable is None else [name(event.variable)]
     if event.kind is None:
         return f"{what}({', '.join(bound + conditions)})" if bound else what
@@ -138,8 +138,8 @@ def _named(event: ast.Named) -> str:
     return f"{event.kind}({', '.join([relation, *conditions])})"
 
 
-def conjuncts(condition: Expression | None) -> list[Expression]:
-    """What AND joins from left to right, and commas may as well."""
+def _between_commas(condition: Expression | None) -> list[Expression]:
+    """What AND joins from left to right, as commas do: `a AND (b AND c)` stays one for each bracket."""
     found: list[Expression] = []
     while isinstance(condition, Binary) and condition.operator == "AND":
         found.append(condition.right)
