@@ -37,7 +37,8 @@ AS_PYTHON = bool(numba.config.DISABLE_JIT)  # type: ignore[attr-defined]  # numb
 
 
 _UNCOUNTED = {"_nrt": False} if hasattr(DefaultOptions, "_nrt") else {}
-_WITHIN_KERNELS = {**_UNCOUNTED, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+_WITHOUT_WRAPPERS = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+_WITHIN_KERNELS = {**_UNCOUNTED, **_WITHOUT_WRAPPERS}
 
 
 def compiled(function: Function) -> Function:
@@ -64,6 +65,16 @@ def inner(function: Function) -> Function:
 def inlined(function: Function) -> Function:
     """The same for what is written into its callers: small functions, and those with one caller and many arrays."""
     return _compiled(function, **_WITHIN_KERNELS, forceinline=True)
+
+
+def by_address(function: Function) -> Function:
+    """What kernels call that work on memory by its address: they are given no arrays, and may make some."""
+    return _compiled(function, **_WITHOUT_WRAPPERS)
+
+
+def by_address_inlined(function: Function) -> Function:
+    """The same for what is written into its callers."""
+    return _compiled(function, **_WITHOUT_WRAPPERS, forceinline=True)
 
 
 def dispatched(function: Function) -> Function:

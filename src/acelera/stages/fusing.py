@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from acelera.engine.registers import opcodes as op
@@ -27,38 +28,48 @@ class _Fused(NamedTuple):
 
 def fused(
     code: Sequence[Instruction], constants: Sequence[tuple[int, int]], bounds: Collection[int]
-) -> tuple[list[Row], list[int]]:
+) -> tuple[list[Row], dict[int, int]]:
     """The same instructions, fewer of them, and where each that is a bound went; nothing is joined across bounds."""
     fusing = _Fusing(code, constants)
     rows: list[Row] = []
-    places = [0] * (len(code) + 1)
-    number = 0
-    while number < len(code):
-        places[number] = len(rows)
-        found = next((made for made in fusing.all_at(number) if not _crosses(number, made.size, bounds)), None)
-        rows.append(found.row if found else fusing.plain(number))
-        number += found.size if found else 1
-    places[number] = len(rows)
+    places: dict[int, int] = {}
+    for begin, end in pairwise(sorted({0, len(code), *bounds})):
+        places[begin] = len(rows)
+        rows += fusing.stretch(begin, end)
+    places[len(code)] = len(rows)
     return rows, places
-
-
-def _crosses(begin: int, size: int, bounds: Collection[int]) -> bool:
-    return any(begin < place < begin + size for place in range(begin + 1, begin + size) if place in bounds)
 
 
 class _Fusing:
     def __init__(self, code: Sequence[Instruction], constants: Sequence[tuple[int, int]]) -> None:
         self._code, self._constants = code, constants
-        self._ways: tuple[Callable[[int], _Fused | None], ...] = (self._test, self._fold, self._store, self._truth)
+        self._ways: tuple[Callable[[int], _Fused | None], ...] = (
+            self._test,
+            self._fold,
+            self._store,
+            self._truth,
+            self._clear,
+        )
 
-    def plain(self, number: int) -> Row:
+    def stretch(self, begin: int, end: int) -> list[Row]:
+        """The instructions of a stretch; if some are not quick, this is said before."""
+        rows: list[Row] = []
+        slowly = False
+        while begin < end:
+            found = next((made for made in self._all_at(begin) if begin + made.size <= end), None)
+            rows.append(found.row if found else self._plain(begin))
+            slowly |= found is None
+            begin += found.size if found else 1
+        return [[at.SLOWLY, *[0] * (at.INSTRUCTION - 1)], *rows] if slowly else rows
+
+    def _plain(self, number: int) -> Row:
         """An instruction as it is, with its constant in it."""
         what, a, b, c = self._code[number]
         low, tag = self._constants[a] if what == op.CONSTANT else (0, 0)
         high = self._constants[a + 1][0] if what == op.CONSTANT and b == 1 else 0
         return [what, a, b, c, low, high, tag, 0]
 
-    def all_at(self, number: int) -> list[_Fused]:
+    def _all_at(self, number: int) -> list[_Fused]:
         """All ways to say in one what begins with an instruction."""
         return [made for way in self._ways if (made := way(number)) is not None]
 
@@ -124,3 +135,7 @@ class _Fusing:
         if self._at(number)[0] != op.INPUT or self._at(number + 1)[0] != op.REQUIRE:
             return None
         return _Fused([at.TEST_INPUT, 0, 2 * self._at(number)[1], 0, 0, 0, 0, 0], 2)
+
+    def _clear(self, number: int) -> _Fused | None:
+        what, a, b, _ = self._at(number)
+        return _Fused([at.CLEAR, a, b, 0, 0, 0, 0, 0], 1) if what == op.CLEAR else None

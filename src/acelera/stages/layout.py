@@ -68,6 +68,8 @@ from __future__ import annotations
     ROW,
     STACK,
     STACK_SIZE,
+    RANKS,
+    RANKS_SIZE,
     TOLD,
     TOLD_ROOM,
     TOLD_TABLE,
@@ -82,7 +84,7 @@ from __future__ import annotations
     POSTPONED,
     OWN,
     HEADER,
-) = range(70)
+) = range(72)
 
 KEY_AT, KEY_COUNT, KEY_ROOM, KEY_SEEN, KEY_STAGES, KEY_HEAD, KEY_COLUMNS = range(7)
 """A key: where its configurations stand in the arena, flags, how many stages it has had, and the last who waits."""
@@ -93,12 +95,12 @@ STAGE_BEGIN, STAGE_END, STAGE_KEY, STAGE_TIME, STAGE_SILENT, STAGE_COLUMNS = ran
 OPERATION, A, B, C, LOW, HIGH, TAG, UNLESS, INSTRUCTION = range(9)
 """An instruction, with the two numbers and the tag of a constant."""
 
-TEST, TEST_INPUT, COUNT_ONE, ADD_FLOAT, PUT, COPY = range(100, 106)
+TEST, TEST_INPUT, COUNT_ONE, ADD_FLOAT, PUT, COPY, CLEAR, SLOWLY = range(100, 108)
 """Instructions that do what several of the register machine do.
 
 TEST requires a comparison (C) of two values, of floats if LOW is 1; which they are, OF_… says (A // 8 and A % 8), and B
 and HIGH where they are. It is left out if the register at UNLESS holds nothing. TEST_INPUT requires a truth of the
-event. COUNT_ONE and ADD_FLOAT are folds, PUT and COPY stores.
+event. COUNT_ONE and ADD_FLOAT are folds, PUT and COPY stores. SLOWLY stands before instructions of all kinds.
 """
 
 OF_INPUT, OF_REGISTER, OF_CONSTANT, OF_COUNT = range(4)

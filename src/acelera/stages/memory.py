@@ -22,9 +22,9 @@ class Memory:
         self._end = at.HEADER
 
     @property
-    def floats(self) -> Ints:
-        """The same numbers as floats."""
-        return self.array.view(np.float64)
+    def address(self) -> int:
+        """Where the array is, as long as it is held and not made longer."""
+        return int(self.array.ctypes.data)
 
     def __getitem__(self, place: int) -> int:
         """A number of the header."""

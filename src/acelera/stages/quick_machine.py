@@ -169,10 +169,12 @@ class QuickMachine:
             memory[at.EPOCH] = 0
             for place in (at.ROWS_ROOM, at.GUARDS_ROOM, at.TOLD_ROOM):
                 self._make_room(place, memory[place])
+        ranks = self.strings.ranks
+        memory[at.RANKS], memory[at.RANKS_SIZE] = ranks.ctypes.data, len(ranks)
         announce(k.advance)
         stage, status = 0, -1
         while status != k.DONE:
-            status, stage = k.advance(memory.array, memory.floats, self.strings.ranks, stage, self._most)
+            status, stage = k.advance(memory.address, stage, self._most)
             if status != k.DONE:
                 self._mend(status, batch)
         width, count = memory[at.TOLD_WIDTH], memory[at.TOLD_COUNT]
@@ -227,7 +229,7 @@ class QuickMachine:
         """The table by which those who wait are found again, and their lists."""
         self._key_rows[:, at.KEY_HEAD] = -1
         self._memory.stretch(at.WAITS_TABLE)[:] = -1
-        k.find_again(self._memory.array)
+        k.find_again(self._memory.address)
 
     # --- what is forgotten ------------------------------------------------------------------------------------
 

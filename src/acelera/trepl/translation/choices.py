@@ -50,7 +50,7 @@ def choices(point: Goal) -> tuple[Choice, ...]:
         case ast.Any():
             return (Choice(Together()),)
         case ast.First(Simple() as event):
-            return (Choice(Together((Taken(event, first=True),))),)
+            return (Choice(Together((Taken(event, first=True, counts=False),))),)
         case ast.Either(parts):
             return _few(choice for part in parts for choice in choices(part))
         case ast.Both(parts):

@@ -1,7 +1,8 @@
 """Rules as detectors: what is composite under an operator of one stage becomes an event of its own.
 
 `!(A, B)` becomes `!#1`, where a detector of its own tells `#1` when `(A, B)` is satisfied; so with the parts of `&`,
-with `first` and with `prior`. What others look at in such a part is carried by the event.
+with `first` and with `prior`. What others look at in such a part is carried by the event. `first(A)` of what takes one
+stage becomes `first(#1) & A`: it may stand in a star, whose rounds keep what A binds.
 """
 
 from __future__ import annotations
@@ -49,13 +50,25 @@ class _Splitter:
         self._module, self._name, self._count = module, name, 0
 
     def split(self, detector: Detector) -> Iterator[Detector]:
+        first = next(_firsts(detector.goal), None)
         part = next(_composites(detector.goal), None)
-        if part is None:
+        if first is not None:
+            inner, outer = self._noticed(detector, first)
+        elif part is not None:
+            inner, outer = self._taken_out(detector, part)
+        else:
             yield replace(detector, goal=fold(detector.goal, _without_prior))
             return
-        inner, outer = self._taken_out(detector, part)
         yield from self.split(inner)
         yield from self.split(outer)
+
+    def _noticed(self, detector: Detector, first: ast.First) -> tuple[Detector, Detector]:
+        """What takes one stage stays where it is, beside the first event that tells of it."""
+        self._count += 1
+        name = f"#{self._name}#{self._count}"
+        event = ast.First(Simple((EventType("derived", name, self._module),)))
+        inner = Detector(name, first.goal, (Told((), (), event=name),))
+        return inner, replace(detector, goal=_replaced(detector.goal, first, ast.Both((event, first.goal))))
 
     def _taken_out(self, detector: Detector, part: Goal) -> tuple[Detector, Detector]:
         self._count += 1
@@ -75,6 +88,13 @@ class _Splitter:
         return inner, replace(detector, goal=goal, told=told)
 
 
+def _firsts(goal: Goal) -> Iterator[ast.First]:
+    """The first of what takes one stage, the outermost first."""
+    for each in walk(goal):
+        if isinstance(each, ast.First) and is_point(each.goal) and not _is_own(each.goal):
+            yield each
+
+
 def _composites(goal: Goal) -> Iterator[Goal]:
     """What is to be taken out, the outermost first."""
     for each in walk(goal):
@@ -83,7 +103,7 @@ def _composites(goal: Goal) -> Iterator[Goal]:
                 yield inner
             case ast.Both(parts):
                 yield from (part for part in parts if not is_point(part))
-            case ast.First(inner) if not _is_own(inner):
+            case ast.First(inner) if not is_point(inner):
                 yield inner
             case ast.Prior(earlier, later):
                 yield from (part for part in (earlier, later) if not _is_own(part))
@@ -131,7 +151,9 @@ def with_terms(expression: Expression, others: Mapping[Term, Expression]) -> Exp
     """The expression with other terms in the place of some."""
 
     def combine(node: Expression, inner: Sequence[Expression]) -> Expression:
-        return others[node] if isinstance(node, Term) and node in others else rebuilt(node, inner)
+        if isinstance(node, Term) and node in others:
+            return others[node]
+        return node if isinstance(node, Aggregate) else rebuilt(node, inner)
 
     return fold(expression, combine, _below_terms)
 

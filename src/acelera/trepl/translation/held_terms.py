@@ -14,10 +14,10 @@ from acelera.language.lowering import UnsupportedError
 from acelera.language.tree import children, fold, rebuilt, walk
 from acelera.language.types import INT, Kind, Type
 from acelera.stages.model import Condition, Held, Register, Total
-from acelera.trepl.conjuncts import conjuncts
+from acelera.trepl.conjuncts import conjuncts, joined
 from acelera.trepl.resolved import Aggregate
 from acelera.trepl.translation.detectors import Term, terms_of, with_terms
-from acelera.trepl.translation.typing import aggregate_type
+from acelera.trepl.translation.typing import HOLDS, aggregate_type
 
 ORDERED = ("first", "last")
 
@@ -97,9 +97,18 @@ class Terms:
     def conditions(
         self, condition: Expression | None, own: str | None, stars: Sequence[int]
     ) -> list[tuple[Condition, bool]]:
-        """The conjuncts of a condition, and whether each looks at totals of the event at hand."""
-        found = []
-        for each in conjuncts(condition):
+        """The conjuncts of a condition, and whether each looks at totals of the event at hand.
+
+        Those that look at the event at hand alone are one, computed when the event comes.
+        """
+        parts = conjuncts(condition)
+        alone = [each for each in parts if own is not None and self._is_alone(each, own)]
+        found: list[tuple[Condition, bool]] = []
+        if own is not None and alone:
+            found.append((Condition(self._slot(own, ast.Call(HOLDS, (joined(alone),)))), False))
+        for each in parts:
+            if each in alone:
+                continue
             unless = {
                 self._star_of[term.variable]
                 for term in terms_of(each)
@@ -111,6 +120,12 @@ class Terms:
             made = self.expression(each, own, stars)
             found.append((Condition(made, tuple(self.flag(star) for star in sorted(unless))), totals))
         return found
+
+    def _is_alone(self, condition: Expression, own: str) -> bool:
+        """Whether a condition looks at nothing but the event at hand, whose columns are there before."""
+        terms = list(terms_of(condition))
+        alone = all(term.variable == own and not isinstance(term, Aggregate) for term in terms)
+        return bool(terms) and alone and self._prepared(own)
 
     def expression(self, expression: Expression, own: str | None, stars: Sequence[int]) -> Expression:
         """An expression over inputs, held values and totals, at a goal that binds `own` in some stars."""
@@ -134,8 +149,7 @@ class Terms:
         terms = list(dict.fromkeys(terms_of(expression)))
         kinds = {term.function if isinstance(term, Aggregate) else None for term in terms}
         if kinds == {None} and self._prepared(variable):
-            truth = own == variable and self._typed(expression).kind is Kind.BOOL
-            if truth or not self.has_instructions(expression):
+            if not self.has_instructions(expression):
                 return self._slot(variable, expression) if own == variable else Held(self.current(variable, expression))
         if len(kinds) == 1 and kinds <= set(ORDERED) and not self.has_instructions(expression):
             arguments: dict[Term, Expression] = {

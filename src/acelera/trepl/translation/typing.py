@@ -8,10 +8,20 @@ from acelera.language import ast
 from acelera.language.aggregates import find_aggregate
 from acelera.language.expressions import type_of
 from acelera.language.tree import children, fold, rebuilt
-from acelera.language.types import DATE, DURATION, INT, STRING, UNKNOWN, Type
-from acelera.trepl.resolved import TIME_FUNCTIONS, Aggregate, Field, Part, Program, Stamp
+from acelera.language.types import BOOL, DATE, DURATION, INT, STRING, UNKNOWN, Type
+from acelera.trepl.resolved import PARTS, TIME_FUNCTIONS, Aggregate, Field, Part, Program, Stamp
 
 Lookup = Callable[[Field], Type]
+
+HOLDS = "#holds"
+"""A function of a condition: whether it is TRUE."""
+
+_PARTS = {"Date": DATE, "Time": DURATION}
+_CALLS = {
+    **{function: STRING if function == "asctime" else INT for function in TIME_FUNCTIONS},
+    **{f"#{part}": _PARTS.get(part, INT) for part in PARTS},
+    HOLDS: BOOL,
+}
 
 
 def typed(expression: ast.Expression, program: Program, attribute: Lookup) -> Type:
@@ -29,12 +39,12 @@ def typed(expression: ast.Expression, program: Program, attribute: Lookup) -> Ty
             case Stamp():
                 return placed(program.timestamp)
             case Part(_, part, _):
-                return placed({"Date": DATE, "Time": DURATION}.get(part, INT))
+                return placed(_PARTS.get(part, INT))
             case Aggregate(function, _, argument):
                 given = INT if argument is None else typed(argument, program, attribute)
                 return placed(aggregate_type(function, given))
-            case ast.Call(function, _) if function in TIME_FUNCTIONS:
-                return placed(STRING if function == "asctime" else INT)
+            case ast.Call(function, _) if function in _CALLS:
+                return placed(_CALLS[function])
         return rebuilt(node, inner)
 
     made = fold(expression, combine, lambda node: () if isinstance(node, Aggregate | Part) else children(node))

@@ -1,0 +1,127 @@
+"""The engine of rules over changes: a machine over stages for each module, one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pyarrow as pa
+
+from acelera.cdc.layout import INSTANT, NEW, TIME
+from acelera.engine.storage.snapshots import fingerprint_of, pack, unpack
+from acelera.errors import UsageError
+from acelera.language.lowering import UnsupportedError
+from acelera.stages.coding import coded
+from acelera.trepl.resolved import Derive, Module, Program
+from acelera.trepl.running.carriers import Plain, Quick
+from acelera.trepl.running.module_runs import ARGUMENT, Machine, ModuleRun
+from acelera.trepl.stepping import Place
+from acelera.trepl.time_functions import time_functions
+from acelera.trepl.translation.machines import Translation, translate
+
+MAX_TUPLES = 100_000
+
+
+class ChangeEngine:
+    """A program that runs."""
+
+    def __init__(self, program: Program, max_tuples: int = MAX_TUPLES) -> None:
+        self._program = program
+        self._runs = {module.name: _opened(module, program, max_tuples) for module in program.modules}
+        self._failed = False
+
+    def step(self, given: Mapping[str, pa.Table]) -> dict[Place, pa.Table]:
+        """Take whole stages; what actions do at them. After an error it is of no use any more."""
+        if self._failed:
+            raise UsageError("the engine has failed before; go on from a snapshot, or open it anew")
+        self._failed = True
+        found: dict[Place, pa.Table] = {}
+        made: dict[tuple[str, str], pa.Table] = {}
+        for module in self._program.modules:
+            outputs = self._runs[module.name].step(given, made)
+            found |= outputs
+            made |= dict(_events(module, outputs))
+        self._failed = False
+        return found
+
+    def snapshot(self) -> bytes:
+        """All that is needed to go on elsewhere."""
+        sections = {
+            f"{name}.{part}": section for name, run in self._runs.items() for part, section in run.dump().items()
+        }
+        return pack(_fingerprint(self._program), sections)
+
+    def load(self, snapshot: bytes) -> None:
+        """Go on from a snapshot."""
+        sections = unpack(snapshot, _fingerprint(self._program))
+        for name, run in self._runs.items():
+            prefix = f"{name}."
+            run.load({k.removeprefix(prefix): part for k, part in sections.items() if k.startswith(prefix)})
+
+    def kept(self) -> dict[str, int]:
+        """How many unfinished instances there are, by module: those that may go on at the next stage, and all others."""
+        found = {}
+        for name, run in self._runs.items():
+            resting, waiting = run.machine.kept
+            found |= {
+                f"{name}: instances that go on at the next stage": resting,
+                f"{name}: instances that wait": waiting,
+            }
+        return found
+
+
+def opened(program: Program, max_tuples: int = MAX_TUPLES) -> ChangeEngine:
+    """An engine that has seen nothing yet."""
+    return ChangeEngine(program, max_tuples)
+
+
+def resumed(program: Program, snapshot: bytes, max_tuples: int = MAX_TUPLES) -> ChangeEngine:
+    """An engine that goes on from a snapshot."""
+    engine = ChangeEngine(program, max_tuples)
+    engine.load(snapshot)
+    return engine
+
+
+def _opened(module: Module, program: Program, max_tuples: int) -> ModuleRun:
+    translation = translate(module, program)
+    functions = time_functions(program.zone)
+    machine: Machine
+    try:
+        machine = Quick(translation, coded(translation.machine), max_tuples)
+    except UnsupportedError:
+        machine = Plain(translation, functions, max_tuples)
+    return ModuleRun(module, program, translation, machine, functions)
+
+
+def lacking(translation: Translation) -> str | None:
+    """Why the machine of a module runs on plain values, if it does."""
+    try:
+        coded(translation.machine)
+    except UnsupportedError as reason:
+        return str(reason)
+    return None
+
+
+def _events(module: Module, outputs: Mapping[Place, pa.Table]) -> Iterator[tuple[tuple[str, str], pa.Table]]:
+    """The derived events of a module as other modules read them."""
+    parts: dict[str, list[pa.Table]] = {}
+    for rule in module.rules:
+        for number, action in enumerate(rule.actions):
+            table = outputs.get((module.name, rule.name, number))
+            if isinstance(action, Derive) and table is not None:
+                columns: dict[str, Any] = {
+                    name: table.column(name) for name in table.column_names if name == TIME or name.startswith(INSTANT)
+                }
+                for place, attribute in enumerate(module.derived[action.event], 1):
+                    columns[f"{NEW}{attribute}"] = table.column(f"{ARGUMENT}{place}")
+                parts.setdefault(action.event, []).append(pa.table(columns))
+    for event, tables in parts.items():
+        yield (module.name, event), pa.concat_tables(tables)
+
+
+def _fingerprint(program: Program) -> str:
+    modules = [
+        (each.name, each.universe, each.partition, [(rule.name, rule.goal, rule.actions) for rule in each.rules])
+        for each in program.modules
+    ]
+    return fingerprint_of(repr((modules, program.zone, str(program.timestamp))))

@@ -1,0 +1,1 @@
+"""Machines over normalized changes: tables in, what actions do out."""

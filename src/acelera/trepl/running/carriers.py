@@ -1,0 +1,248 @@
+"""What carries out the machine of a module: the kernel, or, for what has no instructions, plain values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from acelera.engine.registers import opcodes as op
+from acelera.engine.registers.code import TIMES, UNITS
+from acelera.engine.registers.encoding import time_type
+from acelera.engine.storage.snapshots import decode, encode
+from acelera.language.types import Kind, Type, from_arrow
+from acelera.stages import layout as at
+from acelera.stages.coding import Coded
+from acelera.stages.model import Machine
+from acelera.stages.plain_machine import Happened, PlainMachine, Stage, Standing
+from acelera.stages.quick_machine import Batch, QuickMachine
+from acelera.tables import leaves, plain_values
+from acelera.trepl.running.module_runs import Answer, Given
+from acelera.trepl.time_functions import Functions
+from acelera.trepl.translation.machines import Translation
+
+Ints = npt.NDArray[Any]
+
+_AT_ONCE = 1 << 14
+"""How many events are given to the kernel at once: so many stay close to it."""
+
+
+class Quick:
+    """By the kernel: values become numbers, and what is told becomes columns again."""
+
+    def __init__(self, translation: Translation, code: Coded, max_tuples: int) -> None:
+        self._translation, self._code = translation, code
+        self._machine = QuickMachine(code, max_tuples)
+
+    def take(self, given: Given, keys: int) -> dict[int, Answer]:
+        """Take all stages; what shown heads told."""
+        inputs = self._inputs(given)
+        stage_inputs = self._stage_inputs(given)
+        begin, end = given.begins[:-1], given.begins[1:]
+        nothing = np.zeros(len(begin), np.int64)
+        listed = np.stack((begin, end, given.keys, self._times(given), nothing), axis=1)
+        heard = []
+        for first, last in _cut(given.begins):
+            low, high = given.begins[first], given.begins[last]
+            rows = listed[first:last].copy()
+            rows[:, (at.STAGE_BEGIN, at.STAGE_END)] -= low
+            batch = Batch(rows, stage_inputs[first:last], given.types[low:high], inputs[low:high])
+            told = self._machine.take(batch, keys)
+            heard.append((told.stage + first, told.head, told.arguments))
+        stages, heads, arguments = (np.concatenate(parts) for parts in zip(*heard, strict=True))
+        answers = dict(self._answers(stages, heads, arguments))
+        self._machine.tidy(int(self._times(given)[-1]) if given.in_order else None)
+        return answers
+
+    def _times(self, given: Given) -> Ints:
+        kind = given.times.type
+        if not pa.types.is_timestamp(kind):
+            return given.first_times
+        return given.first_times * (UNITS[kind.unit] // UNITS[self._code.unit])
+
+    # --- in ---------------------------------------------------------------------------------------------------
+
+    def _inputs(self, given: Given) -> Ints:
+        slots = max((len(each) for each in self._translation.slots), default=0)
+        inputs = np.zeros((len(given.types), 2 * slots), np.int64)
+        for number, (columns, places) in given.tables.items():
+            kinds = self._code.machine.tables[number].slots
+            for slot, (expression, kind) in enumerate(zip(self._translation.slots[number], kinds, strict=True)):
+                self._put(inputs, slot, places, columns.column(expression, kind), kind)
+        return inputs
+
+    def _stage_inputs(self, given: Given) -> Ints:
+        slots = self._translation.stage_slots
+        inputs = np.zeros((len(given.keys), 2 * len(slots)), np.int64)
+        places = np.arange(len(given.keys))
+        for slot, (expression, kind) in enumerate(zip(slots, self._code.machine.stage_slots, strict=True)):
+            self._put(inputs, slot, places, given.stage_columns.column(expression, kind), kind)
+        return inputs
+
+    def _put(self, inputs: Ints, slot: int, places: Ints, column: Any, kind: Type) -> None:
+        """Write a column to a slot of events."""
+        there: Any = slice(None) if len(places) == len(inputs) and _in_order(places) else places
+        inputs[there, 2 * slot] = self._numbers(column, kind.kind)
+        if column.null_count:
+            missing = column.is_null().to_numpy(zero_copy_only=False)
+            inputs[there, 2 * slot + 1] = np.where(missing, op.NULL, op.VALUE)
+        else:
+            inputs[there, 2 * slot + 1] = op.VALUE
+
+    def _numbers(self, column: Any, kind: Kind) -> Ints:
+        """Values as numbers; 0 for NULL."""
+        if kind is Kind.NULL or pa.types.is_null(column.type):
+            return np.zeros(len(column), np.int64)
+        if kind is Kind.STRING:
+            found = self._machine.strings.numbers(column)
+            return np.where(column.is_null().to_numpy(zero_copy_only=False), 0, found) if column.null_count else found
+        if kind is Kind.FLOAT:
+            floats = np.array(pc.fill_null(column.cast(pa.float64()), 0.0).to_numpy(zero_copy_only=False))
+            floats += 0.0
+            floats[np.isnan(floats)] = np.nan
+            return floats.view(np.int64)
+        if kind in TIMES:
+            column = column.cast(time_type(column.type, self._code.unit))
+        if kind is Kind.DATE:
+            column = column.cast(pa.date32()).cast(pa.int32())
+        return np.asarray(pc.fill_null(column.cast(pa.int64()), 0).to_numpy(zero_copy_only=False))
+
+    # --- out --------------------------------------------------------------------------------------------------
+
+    def _answers(self, stages: Ints, heads: Ints, arguments: Ints) -> Iterator[tuple[int, Answer]]:
+        for each in self._translation.shown:
+            rows = np.flatnonzero(heads == each.head)
+            if len(rows):
+                types = self._code.machine.heads[each.head].types
+                columns = [
+                    self._column(arguments[rows, 2 * number] == 0, arguments[rows, 2 * number + 1], kind)
+                    for number, kind in enumerate(types)
+                ]
+                yield each.head, Answer(stages[rows], columns)
+
+    def _column(self, missing: Ints, values: Ints, kind: Type) -> Any:
+        match kind.kind:
+            case Kind.NULL:
+                return pa.nulls(len(values))
+            case Kind.FLOAT:
+                return pa.array(np.ascontiguousarray(values).view(np.float64), mask=missing)
+            case Kind.STRING:
+                return self._machine.strings.texts().take(pa.array(values, mask=missing)).cast(pa.string())
+            case Kind.TIMESTAMP | Kind.DURATION:
+                return pa.array(values, mask=missing).cast(time_type(kind.arrow, self._code.unit))
+            case Kind.DATE:
+                return pa.array(values.astype(np.int32), mask=missing).cast(pa.date32())
+            case Kind.BOOL:
+                return pa.array(values != 0, mask=missing)
+        return pa.array(values, mask=missing)
+
+    # --- what is kept -----------------------------------------------------------------------------------------
+
+    @property
+    def kept(self) -> tuple[int, int]:
+        """How many configurations rest, and how many wait."""
+        return self._machine.kept
+
+    def dump(self) -> dict[str, Any]:
+        """All that is needed to go on."""
+        return self._machine.dump()
+
+    def load(self, sections: Mapping[str, Any]) -> None:
+        """Go on from a snapshot."""
+        self._machine.load(sections)
+
+
+def _cut(begins: Ints) -> Iterator[tuple[int, int]]:
+    """Stages in pieces of a bounded number of events, each with one stage at least."""
+    first, count = 0, len(begins) - 1
+    while first < count:
+        last = int(np.searchsorted(begins, begins[first] + _AT_ONCE, side="right")) - 1
+        last = min(max(last, first + 1), count)
+        yield first, last
+        first = last
+
+
+def _in_order(places: Ints) -> bool:
+    return len(places) == 0 or (places[0] == 0 and bool((np.diff(places) == 1).all()))
+
+
+class Plain:
+    """On plain values, event by event."""
+
+    def __init__(self, translation: Translation, functions: Functions, max_tuples: int) -> None:
+        self._translation = translation
+        self._machine = PlainMachine(translation.machine, functions, max_tuples)
+        self._standing: dict[int, Standing] = {}
+
+    def take(self, given: Given, keys: int) -> dict[int, Answer]:
+        """Take all stages; what shown heads told."""
+        machine: Machine = self._translation.machine
+        events = self._events(given)
+        stage_slots = [
+            plain_values(given.stage_columns.column(expression, kind), from_arrow(kind.arrow))
+            for expression, kind in zip(self._translation.stage_slots, machine.stage_slots, strict=True)
+        ]
+        factor = UNITS[given.times.type.unit] if pa.types.is_timestamp(given.times.type) else 0
+        told: dict[int, list[tuple[int, tuple[Any, ...]]]] = {}
+        for number, key in enumerate(given.keys.tolist()):
+            standing = self._standing.setdefault(key, None) or self._machine.begin()  # type: ignore[arg-type]
+            self._standing[key] = standing
+            time = int(given.first_times[number]) * factor if factor and given.in_order else None
+            slots = tuple(values[number] for values in stage_slots)
+            stage = Stage(events[given.begins[number] : given.begins[number + 1]], slots, time)
+            for head, values in self._machine.step(standing, stage):
+                told.setdefault(head, []).append((number, values))
+        return {head: self._answer(head, rows) for head, rows in told.items()}
+
+    def _events(self, given: Given) -> list[Happened]:
+        machine = self._translation.machine
+        found: list[Any] = [None] * len(given.types)
+        for number, (columns, places) in given.tables.items():
+            kinds = machine.tables[number].slots
+            slots = [
+                plain_values(columns.column(expression, kind), kind)
+                for expression, kind in zip(self._translation.slots[number], kinds, strict=True)
+            ]
+            rows: Sequence[Any] = list(zip(*slots, strict=True)) if slots else [()] * len(places)
+            for place, row in zip(places.tolist(), rows, strict=True):
+                found[place] = Happened(int(given.types[place]), row)
+        return found
+
+    def _answer(self, head: int, rows: Sequence[tuple[int, tuple[Any, ...]]]) -> Answer:
+        types = self._translation.machine.heads[head].types
+        columns = [
+            leaves([row[number] for _, row in rows], kind.arrow, "an argument") for number, kind in enumerate(types)
+        ]
+        return Answer(np.array([stage for stage, _ in rows], np.int64), columns)
+
+    @property
+    def kept(self) -> tuple[int, int]:
+        """How many configurations rest, and how many wait."""
+        standing = self._standing.values()
+        return sum(len(each.resting) for each in standing), sum(len(each.waiting) for each in standing)
+
+    def dump(self) -> dict[str, Any]:
+        """All that is needed to go on."""
+        listed = [
+            [key, _coded(each.resting), _coded(each.waiting), sorted(each.seen)] for key, each in self._standing.items()
+        ]
+        return {"standing": listed}
+
+    def load(self, sections: Mapping[str, Any]) -> None:
+        """Go on from a snapshot."""
+        self._standing = {
+            key: Standing(_decoded(resting), _decoded(waiting), set(seen))
+            for key, resting, waiting, seen in sections["standing"]
+        }
+
+
+def _coded(rows: set[tuple[int, tuple[Any, ...]]]) -> list[Any]:
+    return [[state, [encode(value) for value in row]] for state, row in rows]
+
+
+def _decoded(rows: Sequence[Any]) -> set[tuple[int, tuple[Any, ...]]]:
+    return {(state, tuple(decode(value) for value in row)) for state, row in rows}

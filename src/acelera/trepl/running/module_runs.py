@@ -1,0 +1,243 @@
+"""A module that runs: its events come as tables, and what its actions do goes out as tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from acelera.cdc.layout import INSTANT, KIND, TIME
+from acelera.engine.session.keys import Keys, count_positions
+from acelera.errors import DataError
+from acelera.language.types import Type
+from acelera.trepl.ast import KINDS
+from acelera.trepl.resolved import Derive, EventType, Module, Program
+from acelera.trepl.running.ordering import ranks, stages
+from acelera.trepl.running.slot_columns import SlotColumns, computed, stage_columns
+from acelera.trepl.time_functions import Functions
+from acelera.trepl.translation.machines import Translation
+
+Ints = npt.NDArray[Any]
+KEY, STAGE, ARGUMENT = "#key.", "#stage", "arg"
+
+
+class Given(NamedTuple):
+    """Events in the order of stages: for each table of the machine the rows that come from it, and where they go.
+
+    `begins` is where each stage begins, `times` are those of stages, `keys` their keys.
+    """
+
+    types: Ints
+    tables: Mapping[int, tuple[SlotColumns, Ints]]
+    begins: Ints
+    keys: Ints
+    times: Any
+    first_times: Ints
+    in_order: bool  # whether times are never smaller than those of stages before
+    stage_columns: SlotColumns
+
+
+class Answer(NamedTuple):
+    """What a head told: the numbers of stages, and a column for each of its arguments."""
+
+    stages: Ints
+    columns: Sequence[Any]
+
+
+class Machine(Protocol):
+    """What carries out a machine."""
+
+    def take(self, given: Given, keys: int) -> dict[int, Answer]:
+        """Take all stages; what shown heads told."""
+
+    def dump(self) -> dict[str, Any]:
+        """All that is needed to go on."""
+
+    def load(self, sections: Mapping[str, Any]) -> None:
+        """Go on from a snapshot."""
+
+    @property
+    def kept(self) -> tuple[int, int]:
+        """How many configurations rest, and how many wait."""
+
+
+class _Frame:
+    """Columns by name, as keys are read from."""
+
+    def __init__(self, columns: Mapping[str, Any], rows: int) -> None:
+        self._columns, self._rows = columns, rows
+
+    def __len__(self) -> int:
+        return self._rows
+
+    def __getitem__(self, name: str) -> Any:
+        return self._columns[name]
+
+
+@dataclass(frozen=True)
+class _KeySchema:
+    columns: Mapping[str, Type]
+
+
+class ModuleRun:
+    """A module and the keys it has seen."""
+
+    def __init__(
+        self,
+        module: Module,
+        program: Program,
+        translation: Translation,
+        machine: Machine,
+        functions: Functions,
+    ) -> None:
+        self._module, self._program, self._translation = module, program, translation
+        self.machine, self._functions = machine, functions
+        self._key_types = {name: self._key_type(name) for name in module.partition}
+        self._keys = Keys(module.partition, _KeySchema(self._key_types))  # type: ignore[arg-type]  # all it asks for
+        self._counts = np.zeros(1, np.int64)
+
+    def _key_type(self, name: str) -> Type:
+        event = self._module.universe[0]
+        if event.module is None:
+            return self._program.relations[event.name].attributes[name]
+        other = next(each for each in self._program.modules if each.name == event.module)
+        return other.derived[event.name][name]
+
+    # --- in ---------------------------------------------------------------------------------------------------
+
+    def step(self, given: Mapping[str, pa.Table], made: Mapping[tuple[str, str], pa.Table]) -> dict[Any, pa.Table]:
+        """Take changes by relation, and what other modules made, by module and event; what actions do."""
+        parts = list(self._parts(given, made))
+        if not parts:
+            return {}
+        columns = [SlotColumns(table, self._program.zone, self._functions) for _, table, _ in parts]
+        types = np.concatenate([numbers for _, _, numbers in parts])
+        keys = self._keys.read(self._frame(columns, len(types))).astype(np.int64)  # type: ignore[arg-type]
+        instants = [table.select(_instants(table)) for _, table, _ in parts]
+        order, begins = stages(np.concatenate(ranks(instants)), keys)
+        whole_instants = pa.concat_tables(instants)
+        times = pa.concat_tables([table.select([TIME]) for _, table, _ in parts]).column(0)
+        times = times.take(pa.array(order)).combine_chunks()
+        times = pa.concat_arrays(times.chunks) if isinstance(times, pa.ChunkedArray) else times
+        ticks = np.asarray(times.cast(pa.int64()).to_numpy(zero_copy_only=False))
+        latest = pa.array(np.maximum.reduceat(ticks, begins[:-1])).cast(times.type)
+        stage_keys = keys[order][begins[:-1]]
+        asked = Given(
+            types[order],
+            dict(self._placed(parts, columns, order)),
+            begins,
+            stage_keys,
+            latest,
+            np.minimum.reduceat(ticks, begins[:-1]),
+            whole_instants.num_columns == 1 and whole_instants.column(0).type == times.type,
+            stage_columns(latest, self._program.zone, self._functions),
+        )
+        numbers = self._numbered(stage_keys)
+        answers = self.machine.take(asked, len(self._keys))
+        firsts = order[begins[:-1]]
+        shown = pa.table(
+            {
+                **{f"{KEY}{name}": column.take(pa.array(firsts)) for name, column in self._key_columns(columns)},
+                STAGE: pa.array(numbers),
+                **{name: whole_instants.column(name).take(pa.array(firsts)) for name in whole_instants.column_names},
+                TIME: latest,
+            }
+        )
+        return {each: table for each, table in self._shown(answers, shown)}
+
+    def _parts(
+        self, given: Mapping[str, pa.Table], made: Mapping[tuple[str, str], pa.Table]
+    ) -> Iterator[tuple[int, pa.Table, Ints]]:
+        """The tables that the machine reads, with the event type of each row; what is not monitored is left out."""
+        for number, source in enumerate(self._translation.sources):
+            if source is None:
+                continue
+            if source.module is not None:
+                table = made.get((source.module, source.name))
+                if table is not None and table.num_rows:
+                    yield number, table, np.full(table.num_rows, self._translation.types[source], np.int64)
+                continue
+            table = given.get(source.name)
+            if table is None or not table.num_rows:
+                continue
+            kinds = np.asarray(table.column(KIND).to_numpy())
+            wanted = np.array([EventType(kind, source.name) in self._module.universe for kind in KINDS])
+            if not wanted[kinds].all():
+                table = table.filter(pa.array(wanted[kinds]))
+                kinds = kinds[wanted[kinds]]
+            if table.num_rows:
+                first = self._translation.types[EventType(KINDS[0], source.name)]
+                yield number, table, kinds.astype(np.int64) + first
+
+    def _frame(self, columns: Sequence[SlotColumns], rows: int) -> _Frame:
+        return _Frame(dict(self._key_columns(columns)), rows)
+
+    def _key_columns(self, columns: Sequence[SlotColumns]) -> Iterator[tuple[str, Any]]:
+        for name, kind in self._key_types.items():
+            parts = [each.attribute(name).cast(kind.arrow) for each in columns]
+            yield name, pa.concat_arrays(parts)
+
+    def _placed(
+        self, parts: Sequence[tuple[int, pa.Table, Ints]], columns: Sequence[SlotColumns], order: Ints
+    ) -> Iterator[tuple[int, tuple[SlotColumns, Ints]]]:
+        """Where the rows of each table go."""
+        places = np.empty(len(order), np.int64)
+        places[order] = np.arange(len(order))
+        begin = 0
+        for (number, table, _), each in zip(parts, columns, strict=True):
+            yield number, (each, places[begin : begin + table.num_rows])
+            begin += table.num_rows
+
+    def _numbered(self, keys: Ints) -> Ints:
+        """The numbers of stages within their keys."""
+        if len(self._keys) > len(self._counts):
+            counts = np.zeros(max(2 * len(self._counts), len(self._keys)), np.int64)
+            counts[: len(self._counts)] = self._counts
+            self._counts = counts
+        numbers = np.empty(len(keys), np.int64)
+        count_positions(keys, self._counts, numbers)
+        return numbers
+
+    # --- out --------------------------------------------------------------------------------------------------
+
+    def _shown(self, answers: Mapping[int, Answer], stages_shown: pa.Table) -> Iterator[tuple[Any, pa.Table]]:
+        for each in self._translation.shown:
+            rule = self._module.rules[each.rule]
+            answer = answers.get(each.head)
+            if answer is None:
+                continue
+            kinds = self._argument_types(each.rule, each.action)
+            rows = stages_shown.take(pa.array(answer.stages))
+            for number, (expression, kind) in enumerate(zip(each.arguments, kinds, strict=True), 1):
+                column = computed(expression, answer.columns, len(answer.stages), kind, self._functions)
+                rows = rows.append_column(f"{ARGUMENT}{number}", column)
+            yield (self._module.name, rule.name, each.action), rows
+
+    def _argument_types(self, rule: int, action: int) -> tuple[Type, ...]:
+        given = self._module.rules[rule]
+        act = given.actions[action]
+        if isinstance(act, Derive):
+            return tuple(self._module.derived[act.event].values())
+        return given.types[action]
+
+    # --- snapshots --------------------------------------------------------------------------------------------
+
+    def dump(self) -> dict[str, Any]:
+        """All that is needed to go on."""
+        return {**self.machine.dump(), **self._keys.dump("histories"), "counts": self._counts[: len(self._keys)]}
+
+    def load(self, sections: Mapping[str, Any]) -> None:
+        """Go on from a snapshot."""
+        self.machine.load(sections)
+        self._keys.load("histories", sections)
+        self._counts = np.array(sections["counts"], np.int64)
+        if len(self._counts) != len(self._keys):
+            raise DataError("the snapshot is damaged: it counts the stages of other keys than it has")
+
+
+def _instants(table: pa.Table) -> list[str]:
+    return [name for name in table.column_names if name.startswith(INSTANT)]
