@@ -11,7 +11,7 @@ from typing import Any, cast
 
 import numpy as np
 from llvmlite import ir
-from numba import carray, types
+from numba import carray, types  # type: ignore[attr-defined]
 from numba.extending import intrinsic
 
 from acelera.engine.jit import AS_PYTHON, Array, by_address

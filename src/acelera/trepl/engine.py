@@ -59,14 +59,12 @@ class ChangeEngine:
             run.load({k.removeprefix(prefix): part for k, part in sections.items() if k.startswith(prefix)})
 
     def kept(self) -> dict[str, int]:
-        """How many unfinished instances there are, by module: those that may go on at the next stage, and all others."""
-        found = {}
+        """How many unfinished instances there are, by module: those that may go on at the next stage, and others."""
+        found: dict[str, int] = {}
         for name, run in self._runs.items():
             resting, waiting = run.machine.kept
-            found |= {
-                f"{name}: instances that go on at the next stage": resting,
-                f"{name}: instances that wait": waiting,
-            }
+            found[f"{name}: instances that go on at the next stage"] = resting
+            found[f"{name}: instances that wait"] = waiting
         return found
 
 

@@ -147,7 +147,7 @@ class ModuleRun:
                 TIME: latest,
             }
         )
-        return {each: table for each, table in self._shown(answers, shown)}
+        return dict(self._shown(answers, shown))
 
     def _parts(
         self, given: Mapping[str, pa.Table], made: Mapping[tuple[str, str], pa.Table]

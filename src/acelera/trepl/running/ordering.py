@@ -51,5 +51,5 @@ def stages(rank: Ints, keys: Ints) -> Stages:
         if not ascending:
             order = np.lexsort((keys, rank))
             rank, keys = rank[order], keys[order]
-    begins = np.flatnonzero(np.concatenate(([True], (np.diff(rank) != 0) | (np.diff(keys) != 0)))) if len(rank) else []
-    return Stages(order, np.append(np.asarray(begins, np.int64), len(rank)))
+    changes = (np.diff(rank) != 0) | (np.diff(keys) != 0)
+    return Stages(order, np.concatenate(([0], np.flatnonzero(changes) + 1, [len(rank)])))

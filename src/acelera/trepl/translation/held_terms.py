@@ -148,9 +148,8 @@ class Terms:
         """
         terms = list(dict.fromkeys(terms_of(expression)))
         kinds = {term.function if isinstance(term, Aggregate) else None for term in terms}
-        if kinds == {None} and self._prepared(variable):
-            if not self.has_instructions(expression):
-                return self._slot(variable, expression) if own == variable else Held(self.current(variable, expression))
+        if kinds == {None} and self._prepared(variable) and not self.has_instructions(expression):
+            return self._slot(variable, expression) if own == variable else Held(self.current(variable, expression))
         if len(kinds) == 1 and kinds <= set(ORDERED) and not self.has_instructions(expression):
             arguments: dict[Term, Expression] = {
                 term: term.argument for term in terms if isinstance(term, Aggregate) and term.argument
