@@ -63,6 +63,7 @@ CASES: dict[str, tuple[str, str, list[str]]] = {
         "a1 / b1 a2 / b1 / c",
         ["4: 1"],
     ),
+    "what can never be satisfied": ("monitor a; R: (!any & a(X)) -> write(X.k, X.v);", "a1 / a1", []),
 }
 """A program, what happens (stages are parted by `/`, `a12` is an insert into a with k = 1, v = 2), and what fires."""
 

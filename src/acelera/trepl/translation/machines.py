@@ -254,12 +254,9 @@ class _Detection:
         self.assembly, self.owner, self.detector = assembly, owner, detector
         self.skeleton = Skeleton(detector.goal)
         self.tables: dict[str, int] = {}
-        for arc in self.skeleton.arcs:
-            for together in (arc.choice.taken, *arc.choice.absent):
-                for taken in together.events:
-                    table = assembly.events.table(taken.event.types[0])
-                    if taken.event.variable is not None:
-                        self.tables[taken.event.variable] = table
+        for event in walk(detector.goal):
+            if isinstance(event, Simple) and event.variable is not None:
+                self.tables[event.variable] = assembly.events.table(event.types[0])
         self.terms = Terms(owner, assembly.registers, self.skeleton.star_of, self._typed, self._slot, self._prepared)
         self.base = len(assembly.states) - 1
         self.guards: dict[int, int] = {}
