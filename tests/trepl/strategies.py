@@ -149,8 +149,19 @@ class Expressions:
     def computed(self, wanted: str, scope: Scope) -> str:
         """What is computed of one or two values; `{0}` and `{1}` are of the type, `{n}` is a number."""
         forms = {
-            "int": ["{0} + 1", "{0} - {1}", "{0} * {1}", "{0} % 2", "-{0}", "abs({0})", "coalesce({0}, {1})"]
-            + ["nullif({0}, {1})", "{part}", "{part}", "{unit}"],
+            "int": [
+                "{0} + 1",
+                "{0} - {1}",
+                "{0} * {1}",
+                "{0} % 2",
+                "-{0}",
+                "abs({0})",
+                "coalesce({0}, {1})",
+                "nullif({0}, {1})",
+                "{part}",
+                "{part}",
+                "{unit}",
+            ],
             "float": ["{0} / {1}", "{0} * 2", "{n} / 2", "{0} + {n}", "sqrt({0})"],
             "text": ["{0} || {1}", "upper({0})", "coalesce({0}, 'a')", "asctime({time})"],
             "time": ["coalesce({0}, {1})"],

@@ -7,7 +7,7 @@ import os
 import pytest
 from hypothesis import assume, given, settings
 
-from acelera.errors import AceleraError, TooManyMatchesError
+from acelera.errors import TooManyMatchesError
 from acelera.programs.problems import ProgramCheckError
 from acelera.trepl.checker import check
 from acelera.trepl.history import Change, Fired

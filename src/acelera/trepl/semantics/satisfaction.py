@@ -112,8 +112,8 @@ class Pattern:
         for path, goal in self.goals.items():
             if isinstance(goal, ast.Prior):
                 memory.earlier.setdefault(path, set()).update(now[(*path, 0)])
-            elif isinstance(goal, ast.First) and self._occurs(path, memory, now, events):
-                memory.occurred.add(path)
+        firsts = [path for path, goal in self.goals.items() if isinstance(goal, ast.First)]
+        memory.occurred.update([each for each in firsts if self._occurs(each, memory, now, events)])
         self._keep(memory, now)
 
     def _occurs(self, first: Path, memory: Memory, now: Sat, events: EventsByType) -> bool:

@@ -1,0 +1,68 @@
+"""Programs on which the engine and the meaning once differed: who was right, worked out from the contract's words."""
+
+from __future__ import annotations
+
+import pytest
+
+from acelera.language.events import Moment
+from acelera.language.types import INT
+from acelera.trepl.checker import check
+from acelera.trepl.history import Change, Fired
+from acelera.trepl.parser import parse
+from acelera.trepl.resolved import Relation
+from acelera.trepl.semantics import fired
+from trepl.machine_runs import run_plainly
+from trepl.streams import TIMESTAMP
+
+RELATIONS = {name: Relation({"k": INT, "v": INT}) for name in "abc"}
+
+CASES: dict[str, tuple[str, str, list[str]]] = {
+    "a star whose body is tested goes on only if the test holds": (
+        "monitor a; R: * (a(X), X.k = First(X.k)) -> write(X.k);",
+        "a1 / a1 / a2",
+        ["1: 1", "2: 1", "3: 2"],
+    ),
+    "any with a test begins before the first stage": (
+        "monitor a; R: (* (any, 1 = 1), a(X)) -> write(X.k);",
+        "a1 / a2",
+        ["1: 1", "2: 2"],
+    ),
+    "any with a test that does not hold": ("monitor a; R: (any, 1 = 0, a(X)) -> write(X.k);", "a1 / a2", []),
+    "the first of one of two, of which one is a first": (
+        "monitor a, b; R: first({first(a), b}) -> write(1);",
+        "a1 / b1",
+        ["1: 1"],
+    ),
+    "the first time that it is not the first": (
+        "monitor a; R: first(!first(a)) -> write(1);",
+        "a1 / a1 / a1",
+        ["2: 1"],
+    ),
+    "an aggregate of what a star binds in first": (
+        "monitor a, b; R: * {first(a(X)), b(Y)} -> write(1); S: * (first(a(X)), Max(X.k) = X.k) -> write(Max(X.k));",
+        "b1 / a1 a2 / a3",
+        ["1: 1", "2: 1", "2: 1", "2: 2"],
+    ),
+}
+"""A program, what happens (stages are parted by `/`, `a12` is an insert into a with k = 1, v = 2), and what fires."""
+
+
+def history(text: str) -> list[Change]:
+    found = []
+    for stage, events in enumerate(text.split("/"), 1):
+        for relation, *cells in events.split():
+            row = dict(zip("kv", (None if each == "-" else int(each) for each in (*cells, "-")), strict=False))
+            found.append(Change(relation, "insert", None, row, stage, Moment(stage * 10**9)))
+    return found
+
+
+def told(rows: list[Fired]) -> list[str]:
+    return sorted(f"{each.stage}: {' '.join(map(str, each.arguments))}" for each in rows)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_meaning_and_machines(name: str) -> None:
+    text, happened, expected = CASES[name]
+    program = check(parse(text).program, RELATIONS, TIMESTAMP).program
+    assert told(fired(program, history(happened))) == expected
+    assert told(list(set(run_plainly(program, history(happened))))) == expected
