@@ -6,10 +6,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from acelera.language.ast import Attribute, Binary, Call, Expression, fold, walk
+from acelera.language.ast import Attribute, Call, Expression, fold, walk
 from acelera.language.evaluation import constant, evaluate
 from acelera.language.events import Moment, Value, seen
 from acelera.language.tree import children, rebuilt
+from acelera.trepl.conjuncts import conjuncts
 from acelera.trepl.resolved import TIME_FUNCTIONS, Aggregate, Field, Part, Stamp
 from acelera.trepl.semantics.bindings import UNSET, Bindings
 from acelera.trepl.semantics.histories import Event
@@ -65,14 +66,7 @@ class Terms:
 
     def condition(self, condition: Expression | None) -> Condition:
         """A condition, taken apart at its top-level ANDs."""
-        todo, found = [condition] if condition is not None else [], []
-        while todo:
-            each = todo.pop()
-            if isinstance(each, Binary) and each.operator == "AND":
-                todo += [each.right, each.left]
-            else:
-                found.append(self.read(each))
-        return Condition(tuple(found))
+        return Condition(tuple(self.read(each) for each in conjuncts(condition)))
 
     def read(self, expression: Expression, aggregated: bool = False) -> Read:
         """An expression with its terms replaced by slots; those of an aggregate's argument need not be kept."""
