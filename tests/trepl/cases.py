@@ -118,7 +118,7 @@ def _rows(changes: list[Any]) -> Iterator[Row]:
 
 def _changes(rows: list[Row], schema: Mapping[str, str], order_by: list[str]) -> cdc.Source:
     """A table of changes with old and new values; what orders them stands beside these."""
-    names = [name for name in dict.fromkeys([*schema, *(name for row in rows for name in row.cells)])]
+    names = list(dict.fromkeys([*schema, *(name for row in rows for name in row.cells)]))
     values = [name for name in names if name not in order_by]
     sides = [_side(rows, values, schema, side) for side in (0, 1)]
     columns = {

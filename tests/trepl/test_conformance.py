@@ -8,10 +8,10 @@ from acelera.errors import AceleraError, AceleraWarning
 from trepl.cases import Case, load_cases
 
 METHODS = ("semantics", "engine")
+RUNS = [(case, method) for case in load_cases() for method in case.data.get("methods", METHODS)]
 
 
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("case", load_cases(), ids=str)
+@pytest.mark.parametrize(("case", "method"), RUNS, ids=str)
 def test_case(case: Case, method: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", AceleraWarning)
