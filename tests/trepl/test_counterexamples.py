@@ -43,6 +43,26 @@ CASES: dict[str, tuple[str, str, list[str]]] = {
         "b1 / a1 a2 / a3",
         ["1: 1", "2: 1", "2: 1", "2: 2"],
     ),
+    "a star after a sequence that ends in any does not stand after any itself": (
+        "monitor a, b; R: ([a(X), any], * b(Y)) -> write(X.k, Count(Y));",
+        "a1 / b1 / b1 / b1",
+        ["3: 1 1", "4: 1 2"],
+    ),
+    "nor one after either of two that do": (
+        "monitor a, b; R: ({(a, any), (b, any)}, * b(Y)) -> write(Count(Y));",
+        "a1 / b1 / b1 / b1",
+        ["3: 1", "4: 2"],
+    ),
+    "a star in a star after any": (
+        "monitor a, b; R: (any, * (* a(X), b(Y, Y.k = Count(X)))) -> write(Y.k);",
+        "a1 / a1 / b1 b2",
+        ["3: 1", "3: 2"],
+    ),
+    "the current event is no first one to what guards compare": (
+        "monitor a, b, c; R: * (a(X), * b(Y, Y.k = First(X.k)), c) -> write(X.k);",
+        "a1 / b1 a2 / b1 / c",
+        ["4: 1"],
+    ),
 }
 """A program, what happens (stages are parted by `/`, `a12` is an insert into a with k = 1, v = 2), and what fires."""
 

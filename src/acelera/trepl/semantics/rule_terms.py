@@ -130,9 +130,15 @@ class Terms:
         )
 
     def shown(self, slot: str, bindings: Bindings) -> Value:
-        """The value of a slot as it is compared with that of others: UNSET if there is none."""
+        """The value of a slot as it is compared with that of others: UNSET if there is none.
+
+        Aggregates have a value even of nothing, as in SQL, but First and Last.
+        """
         column = self._column.get(slot)
-        return bindings.get(slot) if column is None else finished(column.function, bindings.get(slot))
+        if column is None or column.function in WITHOUT_THE_CURRENT:
+            return bindings.get(slot)
+        found = finished(column.function, bindings.get(slot))
+        return (0 if column.function == "count" else None) if found is UNSET else found
 
     def _evaluated(self, read: Read, values: Sequence[Value]) -> Value:
         held = dict(zip(read.slots, values, strict=True))

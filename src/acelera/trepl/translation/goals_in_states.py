@@ -29,11 +29,12 @@ class StarInfo:
 
 @dataclass(frozen=True)
 class Entry:
-    """A way into a goal: from a state, beginning some stars and looping others."""
+    """A way into a goal: from a state, right after `any` or not, beginning some stars and looping others."""
 
     source: int
     begins: tuple[int, ...] = ()
     loops: tuple[int, ...] = ()
+    after_any: bool = False
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,6 @@ class Place:
     name: str
     leads_to: list[tuple[Expression | None, tuple[int, ...], int]] = field(default_factory=list)
     waits: bool = False
-    is_any: bool = False
     initial: bool = False
 
 
@@ -91,8 +91,8 @@ class Skeleton:
 
     def guarded(self, star: int) -> bool:
         """Whether beginnings of a star are to be looked at: not if it takes every instance, or comes after `any`."""
-        ways = [arc.entry for arc in self.arcs if star in arc.entry.begins]
-        return not self.stars[star].every and not all(self.places[way.source].is_any for way in ways)
+        ways = [arc.entry for arc in self.arcs if star in arc.entry.begins and not arc.entry.loops]
+        return not self.stars[star].every and not all(way.after_any for way in ways)
 
     # --- parts ------------------------------------------------------------------------------------------------
 
@@ -107,7 +107,7 @@ class Skeleton:
         return self._point(goal, imports, stars)
 
     def _point(self, goal: Goal, imports: frozenset[str], stars: tuple[int, ...]) -> Part:
-        state = self._place(Place(_name(goal), is_any=isinstance(goal, ast.Any)))
+        state = self._place(Place(_name(goal)))
         for event in ast.walk(goal):
             if isinstance(event, Simple) and event.variable is not None and stars:
                 self.star_of[event.variable] = stars[-1]
@@ -125,6 +125,7 @@ class Skeleton:
         first: Part | None = None
         exits: list[int] = []
         points = _points_with_tests(goals)
+        after_any = False
         for goal in points:
             if isinstance(goal, ast.Test):
                 self._say(goal.condition, stars)
@@ -132,8 +133,8 @@ class Skeleton:
                 continue
             part = self._part(goal, imports, stars)
             for each in exits:
-                part.enter(Entry(self._waiting(each) if relaxed else each), False)
-            first, exits = first or part, list(part.exits)
+                part.enter(Entry(self._waiting(each)) if relaxed else Entry(each, after_any=after_any), False)
+            first, exits, after_any = first or part, list(part.exits), isinstance(goal, ast.Any)
             imports |= exported(goal).all
         assert first is not None
         return Part(exits, self._from_zero(points[:1], first))

@@ -34,7 +34,7 @@ from acelera.trepl.translation.choices import Taken, Together
 from acelera.trepl.translation.detectors import Detector, Term, Told, split, terms_of
 from acelera.trepl.translation.goals_in_states import Arc, Skeleton, StarInfo
 from acelera.trepl.translation.held_terms import Terms
-from acelera.trepl.translation.liveness import live_registers
+from acelera.trepl.translation.liveness import live_registers, with_little_cleared
 from acelera.trepl.translation.phases import phases
 from acelera.trepl.translation.typing import typed
 
@@ -237,7 +237,7 @@ class _Assembly:
             tuple(self.firsts),
         )
         machine = replace(machine, phases=phases(machine, self.edge_owner, self.head_owner))
-        machine = replace(machine, live=live_registers(machine))
+        machine = with_little_cleared(replace(machine, live=live_registers(machine)))
         slots = tuple(tuple(each) for each in events.slots)
         return Translation(
             machine, tuple(events.tables), slots, tuple(events.stage_slots), dict(events.types), tuple(self.shown)
@@ -383,8 +383,7 @@ class _Detection:
                 continue
             for term in terms_of(said.condition):
                 if term.variable not in star.binds and self._is_there(term, star):
-                    plain = replace(term, moved=None) if isinstance(term, Part) else term
-                    found[self.terms.expression(plain, None, (*star.around, star.number))] = None
+                    found[self.terms.compared(term, (*star.around, star.number))] = None
         return tuple(found)
 
     def _is_there(self, term: Term, star: StarInfo) -> bool:
@@ -396,9 +395,11 @@ class _Detection:
 
     def _edge(self, arc: Arc) -> Edge:
         entry, needs, loops = arc.entry, self.terms.needs, arc.entry.loops
+        looking_back = ((needs.before, needs.current), (needs.first_before, needs.first))
         moves = tuple(
-            (register, needs.current[key])
-            for key, register in needs.before.items()
+            (register, sources[key])
+            for registers, sources in looking_back
+            for key, register in registers.items()
             if self.skeleton.star_of[key[0]] in loops
         )
         stays = self._staying(arc)
@@ -426,7 +427,8 @@ class _Detection:
         going_on = set(arc.stars) - set(arc.entry.begins)
         stays = {register for (name, _), register in needs.current.items() if name in arc.imports}
         same_round = going_on - set(arc.entry.loops)
-        stays |= {register for (name, _), register in needs.before.items() if star_of[name] in same_round}
+        for registers in (needs.before, needs.first_before):
+            stays |= {register for (name, _), register in registers.items() if star_of[name] in same_round}
         for name, register in [
             *((name, register) for (name, _), register in needs.first.items()),
             *((name, register) for (_, name, _), register in needs.totals.items()),
