@@ -13,8 +13,9 @@ from acelera.language.types import Kind, Type
 from acelera.stages.plain_machine import Happened, PlainMachine, Stage
 from acelera.trepl.history import Change, Fired
 from acelera.trepl.resolved import Derive, EventType, Field, Module, Part, Program, Stamp
-from acelera.trepl.time_functions import Functions, time_functions
+from acelera.trepl.time_functions import time_functions
 from acelera.trepl.translation.machines import Shown, Translation, translate
+
 
 class Seen(NamedTuple):
     """A change or a derived event, as a module sees it."""
