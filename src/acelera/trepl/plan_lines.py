@@ -20,9 +20,7 @@ def plan_lines(program: Program) -> list[str]:
 def _module(module: Module, translation: Translation) -> Iterator[str]:
     machine = translation.machine
     reason = lacking(translation)
-    how = (
-        "compiled to instructions" if reason is None else f"on plain values, which is slow: no instruction for {reason}"
-    )
+    how = "compiled" if reason is None else f"on plain values, which is slow: no instruction for {reason}"
     each = f"each {', '.join(module.partition)}" if module.partition else "the whole history"
     yield f"{module.name}: {len(machine.states) - 1} states, {len(machine.registers)} registers, {how}"
     yield f"{module.name}: keeps open instances for {each}, until there is a stage that does not extend them"

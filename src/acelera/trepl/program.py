@@ -271,7 +271,7 @@ class Program:
           derives sold(id string)
         <BLANKLINE>
         plan
-          Main: 2 states, 1 registers, compiled
+          Main: 2 states, 2 registers, compiled
           Main: keeps open instances for the whole history, until there is a stage that does not extend them
         """
         if sources is None:
