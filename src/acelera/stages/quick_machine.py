@@ -102,6 +102,7 @@ class QuickMachine:
         memory, code = self._memory, self.code
         memory.hold(at.WORK, (code.deepest + 2) * code.width)
         memory.hold(at.NOTHING, code.width)
+        memory.hold(at.BLOCK, at.BLOCK_ROWS * code.width + 1)
         memory.hold(at.PLACE, code.deepest + 1)
         memory.hold(at.TAKEN, code.deepest + 1)
         memory.hold(at.ROW, max(memory[at.GUARD_WIDTH], memory[at.TOLD_WIDTH]))

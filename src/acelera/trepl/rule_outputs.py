@@ -181,7 +181,10 @@ class _EventOutput:
         tables = [self._typed(fired[place]) for place in self._places() if place in fired]
         if not any(table.num_rows for table in tables):
             return self.schema.empty_table()
-        table = _sorted(_distinct(pa.concat_tables(tables)), [INSTANT, KEY, ARGUMENT])
+        table = pa.concat_tables(tables)
+        if len(tables) > 1:
+            table = _distinct(table)
+        table = _sorted(table, [INSTANT, KEY, ARGUMENT])
         return _fitted([table.column(STAGE), table.column(TIME), *named(table, ARGUMENT)], self.schema)
 
     def _places(self) -> Iterator[Place]:
@@ -207,9 +210,20 @@ def _fitted(columns: Sequence[pa.ChunkedArray | pa.Array[object]], schema: pa.Sc
 
 
 def _sorted(table: pa.Table, prefixes: Sequence[str]) -> pa.Table:
+    first = named(table, prefixes[0])
+    if len(first) == 1 and _ascends(first[0]):
+        return table
     keys = [_comparable(column) for prefix in prefixes for column in named(table, prefix)]
     rows = pa.table(keys, names=[str(number) for number in range(len(keys))])
     return table.take(pc.sort_indices(rows, sort_keys=[(name, "ascending") for name in rows.column_names]))
+
+
+def _ascends(column: pa.ChunkedArray) -> bool:
+    """Whether each value is greater than the one before."""
+    whole = column.combine_chunks()
+    if isinstance(whole, pa.ChunkedArray) or from_arrow(whole.type).kind not in (Kind.INT, Kind.TIMESTAMP):
+        return False
+    return bool(pc.all(pc.greater(whole[1:], whole[:-1]), min_count=0).as_py())
 
 
 def _distinct(table: pa.Table) -> pa.Table:

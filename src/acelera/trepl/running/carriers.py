@@ -22,6 +22,7 @@ from acelera.stages.plain_machine import Happened, PlainMachine, Stage, Standing
 from acelera.stages.quick_machine import Batch, QuickMachine
 from acelera.tables import leaves, plain_values
 from acelera.trepl.running.module_runs import Answer, Given
+from acelera.trepl.running.ordering import is_in_order
 from acelera.trepl.time_functions import Functions
 from acelera.trepl.translation.machines import Translation
 
@@ -85,7 +86,7 @@ class Quick:
 
     def _put(self, inputs: Ints, slot: int, places: Ints, column: Any, kind: Type) -> None:
         """Write a column to a slot of events."""
-        there: Any = slice(None) if len(places) == len(inputs) and _in_order(places) else places
+        there: Any = slice(None) if len(places) == len(inputs) and is_in_order(places) else places
         inputs[there, 2 * slot] = self._numbers(column, kind.kind)
         if column.null_count:
             missing = column.is_null().to_numpy(zero_copy_only=False)
@@ -164,10 +165,6 @@ def _cut(begins: Ints) -> Iterator[tuple[int, int]]:
         last = min(max(last, first + 1), count)
         yield first, last
         first = last
-
-
-def _in_order(places: Ints) -> bool:
-    return len(places) == 0 or (places[0] == 0 and bool((np.diff(places) == 1).all()))
 
 
 class Plain:

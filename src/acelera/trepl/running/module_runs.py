@@ -16,7 +16,7 @@ from acelera.errors import DataError
 from acelera.language.types import Type
 from acelera.trepl.ast import KINDS
 from acelera.trepl.resolved import Derive, EventType, Module, Program
-from acelera.trepl.running.ordering import ranks, stages
+from acelera.trepl.running.ordering import ranks, stages, taken
 from acelera.trepl.running.slot_columns import SlotColumns, computed, stage_columns
 from acelera.trepl.time_functions import Functions
 from acelera.trepl.translation.machines import Translation
@@ -121,7 +121,7 @@ class ModuleRun:
         order, begins = stages(np.concatenate(ranks(instants)), keys)
         whole_instants = pa.concat_tables(instants)
         times = pa.concat_tables([table.select([TIME]) for _, table, _ in parts]).column(0)
-        times = times.take(pa.array(order)).combine_chunks()
+        times = taken(times, order).combine_chunks()
         times = pa.concat_arrays(times.chunks) if isinstance(times, pa.ChunkedArray) else times
         ticks = np.asarray(times.cast(pa.int64()).to_numpy(zero_copy_only=False))
         latest = pa.array(np.maximum.reduceat(ticks, begins[:-1])).cast(times.type)
@@ -141,9 +141,9 @@ class ModuleRun:
         firsts = order[begins[:-1]]
         shown = pa.table(
             {
-                **{f"{KEY}{name}": column.take(pa.array(firsts)) for name, column in self._key_columns(columns)},
+                **{f"{KEY}{name}": taken(column, firsts) for name, column in self._key_columns(columns)},
                 STAGE: pa.array(numbers),
-                **{name: whole_instants.column(name).take(pa.array(firsts)) for name in whole_instants.column_names},
+                **{name: taken(whole_instants.column(name), firsts) for name in whole_instants.column_names},
                 TIME: latest,
             }
         )
@@ -211,7 +211,7 @@ class ModuleRun:
             if answer is None:
                 continue
             kinds = self._argument_types(each.rule, each.action)
-            rows = stages_shown.take(pa.array(answer.stages))
+            rows = taken(stages_shown, answer.stages)
             for number, (expression, kind) in enumerate(zip(each.arguments, kinds, strict=True), 1):
                 column = computed(expression, answer.columns, len(answer.stages), kind, self._functions)
                 rows = rows.append_column(f"{ARGUMENT}{number}", column)

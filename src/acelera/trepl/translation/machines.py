@@ -34,8 +34,9 @@ from acelera.trepl.translation.choices import Taken, Together
 from acelera.trepl.translation.detectors import Detector, Term, Told, split, terms_of
 from acelera.trepl.translation.goals_in_states import Arc, Skeleton, StarInfo
 from acelera.trepl.translation.held_terms import Terms
-from acelera.trepl.translation.liveness import live_registers
+from acelera.trepl.translation.liveness import live_registers, with_little_cleared
 from acelera.trepl.translation.phases import phases
+from acelera.trepl.translation.starting import begun_at_once
 from acelera.trepl.translation.typing import typed
 
 ANYONE = ""
@@ -236,8 +237,10 @@ class _Assembly:
             stage,
             tuple(self.firsts),
         )
-        machine = replace(machine, phases=phases(machine, self.edge_owner, self.head_owner))
-        machine = replace(machine, live=live_registers(machine))
+        machine, kept = begun_at_once(machine)
+        owners = [self.edge_owner[number] for number in kept]
+        machine = replace(machine, phases=phases(machine, owners, self.head_owner))
+        machine = with_little_cleared(replace(machine, live=live_registers(machine)))
         slots = tuple(tuple(each) for each in events.slots)
         return Translation(
             machine, tuple(events.tables), slots, tuple(events.stage_slots), dict(events.types), tuple(self.shown)
