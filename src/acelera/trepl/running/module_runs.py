@@ -13,7 +13,7 @@ import pyarrow as pa
 from acelera.cdc.layout import INSTANT, KIND, TIME
 from acelera.engine.session.keys import Keys, count_positions
 from acelera.errors import DataError
-from acelera.language.types import Type
+from acelera.language.types import NULL, Type, unify
 from acelera.stages.counting import count_silent
 from acelera.trepl.ast import KINDS
 from acelera.trepl.resolved import Derive, EventType, Module, Program
@@ -39,7 +39,7 @@ class Given(NamedTuple):
     silent: Ints  # how many stages without events of the key come before each
     times: Any
     first_times: Ints
-    in_order: bool  # whether times are never smaller than those of stages before
+    in_order: bool  # whether times are what orders stages
     stage_columns: SlotColumns
 
 
@@ -103,11 +103,17 @@ class ModuleRun:
         self._counts = np.zeros(1, np.int64)
 
     def _key_type(self, name: str) -> Type:
-        event = self._module.universe[0]
+        """The type that holds an attribute of all events; that of one that is never made holds nothing."""
+        found = NULL
+        for event in self._module.universe:
+            found = unify(found, self._attributes(event)[name]) or found
+        return found
+
+    def _attributes(self, event: EventType) -> Mapping[str, Type]:
         if event.module is None:
-            return self._program.relations[event.name].attributes[name]
+            return self._program.relations[event.name].attributes
         other = next(each for each in self._program.modules if each.name == event.module)
-        return other.derived[event.name][name]
+        return other.derived[event.name]
 
     # --- in ---------------------------------------------------------------------------------------------------
 
@@ -123,6 +129,7 @@ class ModuleRun:
         order, begins = stages(np.concatenate(ranks(instants)), keys)
         whole_instants = pa.concat_tables(instants)
         times = pa.concat_tables([table.select([TIME]) for _, table, _ in parts]).column(0)
+        in_order = whole_instants.num_columns == 1 and whole_instants.column(0).equals(times)
         times = taken(times, order).combine_chunks()
         times = pa.concat_arrays(times.chunks) if isinstance(times, pa.ChunkedArray) else times
         ticks = np.asarray(times.cast(pa.int64()).to_numpy(zero_copy_only=False))
@@ -137,7 +144,7 @@ class ModuleRun:
             silent,
             latest,
             np.minimum.reduceat(ticks, begins[:-1]),
-            whole_instants.num_columns == 1 and whole_instants.column(0).type == times.type,
+            in_order,
             stage_columns(latest, self._program.zone, self._functions),
         )
         answers = self.machine.take(asked, len(self._keys))
