@@ -559,6 +559,8 @@ def settle(mem: int, key: int) -> int:
         put(mem, here + at.KEY_ROOM, room)
         put(mem, at.USED, get(mem, at.USED) + room)
     target = get(mem, at.ARENA) + get(mem, here + at.KEY_AT) * width
+    same = count == get(mem, here + at.KEY_COUNT) and alike(mem, get(mem, at.ROWS), target, count * width)
+    put(mem, at.SAME, 1 if same else 0)
     copy(mem, get(mem, at.ROWS), target, count * width)
     put(mem, here + at.KEY_COUNT, count)
     return DONE
@@ -625,6 +627,13 @@ def advance(mem: int, stage: int, most: int) -> tuple[int, int]:
             lacking = begin_history(mem, stage, key)
             if lacking == DONE:
                 waited, used, head = get(mem, at.WAITING), get(mem, at.USED), get(mem, here + at.KEY_HEAD)
+        silent = get(mem, stage_of(mem, stage) + at.STAGE_SILENT)
+        while silent > 0 and lacking == DONE:
+            lacking = take_stage(mem, get(mem, at.STAGE_COUNT), key, -1, head)
+            if lacking == DONE:
+                waited, used, head = get(mem, at.WAITING), get(mem, at.USED), get(mem, here + at.KEY_HEAD)
+                silent = 0 if get(mem, at.SAME) == 1 else silent - 1
+                put(mem, stage_of(mem, stage) + at.STAGE_SILENT, silent)
         if lacking == DONE:
             lacking = take_stage(mem, stage, key, first, head)
         if lacking != DONE:

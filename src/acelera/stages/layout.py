@@ -77,6 +77,7 @@ from __future__ import annotations
     TOLD_MASK,
     # what is counted
     EPOCH,
+    SAME,
     RESTING,
     WAITING,
     TOLD_COUNT,
@@ -85,7 +86,7 @@ from __future__ import annotations
     POSTPONED,
     OWN,
     HEADER,
-) = range(73)
+) = range(74)
 
 KEY_AT, KEY_COUNT, KEY_ROOM, KEY_SEEN, KEY_STAGES, KEY_HEAD, KEY_COLUMNS = range(7)
 """A key: where its configurations stand in the arena, flags, how many stages it has had, and the last who waits."""

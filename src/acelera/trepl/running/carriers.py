@@ -44,8 +44,7 @@ class Quick:
         inputs = self._inputs(given)
         stage_inputs = self._stage_inputs(given)
         begin, end = given.begins[:-1], given.begins[1:]
-        nothing = np.zeros(len(begin), np.int64)
-        listed = np.stack((begin, end, given.keys, self._times(given), nothing), axis=1)
+        listed = np.stack((begin, end, given.keys, self._times(given), given.silent), axis=1)
         heard = []
         for first, last in _cut(given.begins):
             low, high = given.begins[first], given.begins[last]
@@ -188,6 +187,11 @@ class Plain:
         for number, key in enumerate(given.keys.tolist()):
             standing = self._standing.setdefault(key, None) or self._machine.begin()  # type: ignore[arg-type]
             self._standing[key] = standing
+            for _ in range(int(given.silent[number])):
+                before = set(standing.resting)
+                self._machine.step(standing, Stage(()))
+                if standing.resting == before:
+                    break
             time = int(given.first_times[number]) * factor if factor and given.in_order else None
             slots = tuple(values[number] for values in stage_slots)
             stage = Stage(events[given.begins[number] : given.begins[number + 1]], slots, time)

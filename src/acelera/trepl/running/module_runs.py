@@ -14,6 +14,7 @@ from acelera.cdc.layout import INSTANT, KIND, TIME
 from acelera.engine.session.keys import Keys, count_positions
 from acelera.errors import DataError
 from acelera.language.types import NULL, Type, unify
+from acelera.stages.counting import count_silent
 from acelera.trepl.ast import KINDS
 from acelera.trepl.resolved import Derive, EventType, Module, Program
 from acelera.trepl.running.ordering import ranks, stages, taken
@@ -35,6 +36,7 @@ class Given(NamedTuple):
     tables: Mapping[int, tuple[SlotColumns, Ints]]
     begins: Ints
     keys: Ints
+    silent: Ints  # how many stages without events of the key come before each
     times: Any
     first_times: Ints
     in_order: bool  # whether times are what orders stages
@@ -133,17 +135,18 @@ class ModuleRun:
         ticks = np.asarray(times.cast(pa.int64()).to_numpy(zero_copy_only=False))
         latest = pa.array(np.maximum.reduceat(ticks, begins[:-1])).cast(times.type)
         stage_keys = keys[order][begins[:-1]]
+        numbers, silent = self._numbered(stage_keys, [table for _, table, _ in parts], order[begins[:-1]])
         asked = Given(
             types[order],
             dict(self._placed(parts, columns, order)),
             begins,
             stage_keys,
+            silent,
             latest,
             np.minimum.reduceat(ticks, begins[:-1]),
             in_order,
             stage_columns(latest, self._program.zone, self._functions),
         )
-        numbers = self._numbered(stage_keys)
         answers = self.machine.take(asked, len(self._keys))
         firsts = order[begins[:-1]]
         shown = pa.table(
@@ -199,15 +202,20 @@ class ModuleRun:
             yield number, (each, places[begin : begin + table.num_rows])
             begin += table.num_rows
 
-    def _numbered(self, keys: Ints) -> Ints:
-        """The numbers of stages within their keys."""
+    def _numbered(self, keys: Ints, tables: Sequence[pa.Table], firsts: Ints) -> tuple[Ints, Ints]:
+        """The numbers of stages within their keys, or those that changes have, and how many are left out before."""
         if len(self._keys) > len(self._counts):
             counts = np.zeros(max(2 * len(self._counts), len(self._keys)), np.int64)
             counts[: len(self._counts)] = self._counts
             self._counts = counts
-        numbers = np.empty(len(keys), np.int64)
-        count_positions(keys, self._counts, numbers)
-        return numbers
+        numbers, silent = np.empty(len(keys), np.int64), np.zeros(len(keys), np.int64)
+        if STAGE not in tables[0].column_names:
+            count_positions(keys, self._counts, numbers)
+            return numbers, silent
+        given = np.concatenate([np.asarray(table.column(STAGE).to_numpy()) for table in tables])
+        numbers[:] = given[firsts]
+        count_silent(keys, numbers, self._counts, silent)
+        return numbers, silent
 
     # --- out --------------------------------------------------------------------------------------------------
 

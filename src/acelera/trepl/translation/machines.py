@@ -288,7 +288,8 @@ class _Detection:
                 self.guards[star.number] = len(self.assembly.guards)
                 self.assembly.guards.append(Guard(f"star {star.number}", self._key(star)))
         for place, found in zip(skeleton.places[1:], outcomes[1:], strict=True):
-            self.assembly.states.append(State(place.name, found, place.waits, place.initial))
+            name = f"{self.detector.name}: {place.name}"
+            self.assembly.states.append(State(name, found, place.waits, place.initial))
         for arc in skeleton.arcs:
             self.assembly.edges.append(self._edge(arc))
             self.assembly.edge_owner.append(self.owner)
