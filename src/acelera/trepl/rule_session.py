@@ -70,8 +70,10 @@ class RuleSession:
         no more changes come (several values if changes are ordered by several columns). So `push({}, now=…)` moves
         time on.
 
-        A change of a stage that is closed is refused. What fails leaves the session as it was, unless it is an action:
-        then the changes are taken, and the next push or `finish` does what is left to do and gives all results.
+        A change of a stage that is closed is refused. Changes that are refused leave the session as it was. If an
+        action fails, the changes are taken, and the next push or `finish` does what is left to do and gives all
+        results. If a rule itself fails, since a sum is too large or there are more than `max_tuples`, the session is of
+        no more use: go on from a snapshot.
         """
         self._ready()
         until = None if now is None else self._instant(now)

@@ -18,7 +18,7 @@ class Engine(Protocol):
         """Take normalized changes by relation, whole stages that are later than all before; what actions do then.
 
         A table has `#key.K` for each attribute of `partition by`, `#stage`, `#instant.0` and so on, `#time`, and
-        `arg1` and so on. If it fails, all is as before.
+        `arg1` and so on. After an error it is of no use any more.
         """
 
     def snapshot(self) -> bytes:
