@@ -123,7 +123,7 @@ class Travelling:
         named |= {f"{INSTANT}{place}": name for place, name in enumerate(self.instant_names)}
         found = {name: rows.column(inner) for name, inner in named.items()}
         values = pa.Table.from_struct_array(rows.column(_data(number)))
-        found |= dict(zip(feed.values.names, values.columns, strict=True))
+        found |= {name: values.column(_value(place)) for place, name in enumerate(feed.values.names)}
         return pa.table([plain_column(found[each.name], each.type) for each in feed.columns], schema=feed.columns)
 
 
