@@ -210,7 +210,8 @@ def test_explain_says_what_is_spread(to_frame: ToFrame) -> None:
     assert program.explain(sources(to_frame)).partition("plan\n")[2].splitlines() == [
         "  on Spark, over frames that are all there",
         "    module M: spread by key, p by k",
-        "    module N: one task, which sees all changes in order, as N has no `partition by`",
+        "    module N: one task, which sees all changes in order, as N has no `partition by` (E looks for d(Y) of "
+        "whatever v)",
         "    module O: spread by key, M.d by v; N.e by v",
     ]
     assert "on Spark" not in program.explain(sources(lambda table: table))

@@ -127,11 +127,11 @@ COMMANDS = """
 
 
 def test_commands_are_done_once(spark: Any, tmp_path: Path) -> None:
-    """A stream that fails in between and goes on, and one that begins anew: each row is in the database once."""
-    table, called = history(40, seed=3), list[Any]()
+    """An action fails, and the stream goes on from its checkpoint: each row is in the database once."""
+    table, called, wanted = history(150, seed=3), list[Any](), list[Any]()
     files = Files(spark, tmp_path)
     arriving = shuffled(table, 15)
-    files.put(arriving.slice(0, 30))
+    files.put(arriving.slice(0, 110))
     for name in ("stream", "process"):
         with sqlite3.connect(tmp_path / name) as connection:
             connection.execute("create table t(k text, x int, y int, at text)")
@@ -141,25 +141,24 @@ def test_commands_are_done_once(spark: Any, tmp_path: Path) -> None:
         if len(called) == 2:
             raise ValueError("not now")
 
-    def run(checkpoint: str) -> None:
+    def run() -> None:
         frames = program.run({"p": cdc.changes(files.frame("20 seconds", 1).filter("relation = 'p'").drop("relation"))})
-        writer = frames.do(database=tmp_path / "stream").option("checkpointLocation", str(tmp_path / checkpoint))
+        writer = frames.do(database=tmp_path / "stream").option("checkpointLocation", str(tmp_path / "checkpoint"))
         writer.trigger(availableNow=True).start().awaitTermination()
 
     program = ac.trepl(COMMANDS, {"call": call})
     with pytest.raises(Exception, match="not now"):
-        run("first")
-    files.put(pa.concat_tables([arriving.slice(30), last(table, 90)]))
-    for checkpoint in ("first", "second"):
-        run(checkpoint)
-    given = apart(COMMANDS, table)
-    ac.trepl(COMMANDS, {"call": lambda *_: None}).run(given, database=tmp_path / "process")
+        run()
+    files.put(pa.concat_tables([arriving.slice(110), last(table, 90)]))
+    run()
+    in_process = ac.trepl(COMMANDS, {"call": lambda _, identity: wanted.append(identity)})
+    in_process.run(apart(COMMANDS, table), database=tmp_path / "process")
     content = {}
     for name in ("stream", "process"):
         with sqlite3.connect(tmp_path / name) as connection:
             content[name] = connection.execute("select * from t order by at, k, x, y").fetchall()
     assert content["stream"] == content["process"] and len(content["process"]) > 3
-    assert len(set(called)) == len(called) - 1 == len(content["process"])
+    assert sorted(called) == sorted([*wanted, called[1]])  # the one that failed was called again
 
 
 # --- late and early ---------------------------------------------------------------------------------------------------
@@ -174,7 +173,8 @@ def test_late_changes_are_counted_and_left_out(spark: Any, tmp_path: Path) -> No
         files.put(piece)
     found = streaming(TWO_PARTS, files)
     progress = files.run(found.frame)
-    assert late_events(progress) == late.num_rows
+    asked = [row for row in late.to_pylist() if (row["relation"], row["op"]) != ("q", "d")]
+    assert late_events(progress) == len(asked) > 0
     seen = pa.concat_tables([in_time, last(table, 100)])
     assert outputs(found, files.found(), files) == {
         name: rows(each) for name, each in in_process(TWO_PARTS, seen).items()
@@ -224,7 +224,8 @@ def test_explain_says_what_is_spread(spark: Any, tmp_path: Path) -> None:
     told = ac.trepl(PROGRAMS["a key, then none"]).explain({"p": cdc.changes(own)})
     assert told.partition("plan\n")[2].splitlines() == [
         "  on Spark, as a stream",
-        "    modules M, N, O: one task, which sees all changes in order, as N has no `partition by`",
+        "    modules M, N, O: one task, which sees all changes in order, as N has no `partition by` (E looks for "
+        "d(Y) of whatever v)",
     ]
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from acelera.trepl import ast
 from acelera.trepl.actions.action_rows import key_type
+from acelera.trepl.chained_keys import chained_key
 from acelera.trepl.resolved import Derive, EventType, Field, Module, Program, Rule, Simple
 
 Fed = tuple[str | None, str]
@@ -115,16 +116,19 @@ def _common_key(modules: Sequence[Module], program: Program) -> tuple[dict[Fed, 
     keys: dict[Fed, tuple[str, ...]] = {}
     for module in modules:
         if not module.partition:
-            return {}, f"{module.name} has no `partition by`"
+            return {}, _unpartitioned(module, program)
     for module, event in fed_from_outside(modules):
         fed = (event.module, event.name)
         if keys.setdefault(fed, module.partition) != module.partition:
             return {}, f"{_said(fed)} is split by {_listed(keys[fed])} and, for {module.name}, by {_listed(module)}"
-    types = [tuple(key_type(program, each, name) for name in each.partition) for each in modules]
-    for module, kinds in zip(modules, types, strict=True):
-        if kinds != types[0]:
-            return {}, f"the keys of {modules[0].name} and {module.name} are of different types"
-    return keys, _astray(modules)
+    return keys, _astray(modules) or _of_other_types(modules, program)
+
+
+def _unpartitioned(module: Module, program: Program) -> str:
+    """What it means that a module has no `partition by`."""
+    key, reason = chained_key(module, program)
+    why = f"its rules keep to one {key}, but stages are numbered over all of them" if key else reason
+    return f"{module.name} has no `partition by` ({why})"
 
 
 def _listed(key: Module | Sequence[str]) -> str:
@@ -144,6 +148,15 @@ def _astray(modules: Sequence[Module]) -> str | None:
                         f"{maker.name}.{event.name} may have another {_listed(module)}, by which {module.name} is "
                         f"split, than the {_listed(maker)} of the stage that made it"
                     )
+    return None
+
+
+def _of_other_types(modules: Sequence[Module], program: Program) -> str | None:
+    """Whether keys are of different types, so that equal ones need not be found in one place."""
+    types = [tuple(key_type(program, each, name) for name in each.partition) for each in modules]
+    for module, kinds in zip(modules, types, strict=True):
+        if kinds != types[0]:
+            return f"the keys of {modules[0].name} and {module.name} are of different types"
     return None
 
 
