@@ -251,7 +251,7 @@ def _array(values: list[Any], kind: pa.DataType, name: str) -> pa.Array[Any]:
         fields = [kind.field(index) for index in range(kind.num_fields)]
         arrays = [_array([value[field.name] for value in values], field.type, field.name) for field in fields]
         return pa.StructArray.from_arrays(arrays, fields=fields) if fields else pa.array(values, kind)
-    return leaves([value.value if isinstance(value, Opaque) else value for value in values], kind, name)
+    return leaves(values, kind, name)
 
 
 def leaves(values: list[Any], kind: pa.DataType, name: str) -> pa.Array[Any]:
@@ -270,7 +270,8 @@ def leaves(values: list[Any], kind: pa.DataType, name: str) -> pa.Array[Any]:
     elif pa.types.is_integer(kind):
         convert = operator.index  # Arrow would cut a fraction off
     try:
-        plain = [None if value is None else convert(value) if convert else value for value in values]
+        carried = [value.value if isinstance(value, Opaque) else value for value in values]
+        plain = [None if value is None else convert(value) if convert else value for value in carried]
         array = pa.array(plain, stored)
         return array if stored is kind else array.cast(pa.date32() if pa.types.is_date(kind) else kind).cast(kind)
     except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:

@@ -207,8 +207,8 @@ def test_what_is_refused(to_frame: ToFrame) -> None:
 
 def test_explain_says_what_is_spread(to_frame: ToFrame) -> None:
     program = ac.trepl(PROGRAMS["a key, then none"])
-    assert program.explain(sources(to_frame)).partition("plan\n")[2].splitlines() == [
-        "  on Spark, over frames that are all there",
+    assert program.explain(sources(to_frame)).partition("  on Spark")[2].splitlines() == [
+        ", over frames that are all there",
         "    module M: spread by key, p by k",
         "    module N: one task, which sees all changes in order, as N has no `partition by` (E looks for d(Y) of "
         "whatever v)",

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from acelera.language.aggregates import canonical
 from acelera.language.ast import Attribute, Expression
 from acelera.language.evaluation import evaluate
-from acelera.language.events import Moment, Value
+from acelera.language.events import Value
 from acelera.language.types import Kind, Type
 from acelera.stages.plain_machine import Happened, PlainMachine, Stage
 from acelera.trepl.history import Change, Fired
-from acelera.trepl.resolved import PARTS, UNIT_FUNCTIONS, Derive, EventType, Field, Module, Part, Program, Stamp
-from acelera.trepl.times import asctime, part_of, unit_number
+from acelera.trepl.resolved import Derive, EventType, Field, Module, Part, Program, Stamp
+from acelera.trepl.time_functions import time_functions
 from acelera.trepl.translation.machines import Shown, Translation, translate
-
-Functions = Mapping[str, Callable[..., Value]]
 
 
 class Seen(NamedTuple):
@@ -64,7 +62,7 @@ class _Run:
     def __init__(self, module: Module, program: Program, max_tuples: int, expiring: bool) -> None:
         self._module, self._expiring = module, expiring
         self._translation: Translation = translate(module, program)
-        self._functions = _functions(program.zone)
+        self._functions = time_functions(program.zone)
         self._machine = PlainMachine(self._translation.machine, self._functions, max_tuples)
         self._shown = {each.head: each for each in self._translation.shown}
 
@@ -126,28 +124,6 @@ class _Run:
             for each, kind in zip(shown.arguments, rule.types[shown.action], strict=True)
         )
         return Fired(self._module.name, key, rule.name, shown.action, *stage, arguments)
-
-
-def _functions(zone: str) -> Functions:
-    """The functions of times, and parts that are moved by what is computed."""
-
-    def part(name: str) -> Callable[[Value, Value], Value]:
-        def moved(moment: Value, by: Value) -> Value:
-            if moment is None or by is None:
-                return None
-            found = part_of(int(moment), name, int(by), zone)
-            return Moment(found) if name == "Time" and found is not None else found
-
-        return moved
-
-    def units(name: str) -> Callable[[Value], Value]:
-        return lambda moment: None if moment is None else unit_number(int(moment), name, zone)
-
-    return {
-        **{f"#{name}": part(name) for name in PARTS},
-        **{name: units(name) for name in UNIT_FUNCTIONS},
-        "asctime": lambda moment: None if moment is None else asctime(int(moment), zone),
-    }
 
 
 def _typed(value: Value, kind: Type) -> Value:

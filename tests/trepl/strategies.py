@@ -149,8 +149,19 @@ class Expressions:
     def computed(self, wanted: str, scope: Scope) -> str:
         """What is computed of one or two values; `{0}` and `{1}` are of the type, `{n}` is a number."""
         forms = {
-            "int": ["{0} + 1", "{0} - {1}", "{0} * {1}", "{0} % 2", "-{0}", "abs({0})", "coalesce({0}, {1})"]
-            + ["nullif({0}, {1})", "{part}", "{part}", "{unit}"],
+            "int": [
+                "{0} + 1",
+                "{0} - {1}",
+                "{0} * {1}",
+                "{0} % 2",
+                "-{0}",
+                "abs({0})",
+                "coalesce({0}, {1})",
+                "nullif({0}, {1})",
+                "{part}",
+                "{part}",
+                "{unit}",
+            ],
             "float": ["{0} / {1}", "{0} * 2", "{n} / 2", "{0} + {n}", "sqrt({0})"],
             "text": ["{0} || {1}", "upper({0})", "coalesce({0}, 'a')", "asctime({time})"],
             "time": ["coalesce({0}, {1})"],
@@ -258,7 +269,7 @@ class Expressions:
 
     def conditions(self, scope: Scope, own: Bound) -> list[str]:
         """The conditions of a goal, mostly one."""
-        return [self.condition(scope, own) for _ in range(self.one_of([0, 1, 0, 1, 2]))]
+        return [self.condition(scope, own) for _ in range(self.one_of([0, 1, 0, 1, 0, 2]))]
 
 
 # --- goals ------------------------------------------------------------------------------------------------------------
@@ -272,14 +283,16 @@ class Goals(Expressions):
         self._kinds = kinds
         self._names = iter(["X", "Y", "Z", *(f"V{number}" for number in range(1, 100))])
         self._stars = iter(range(1, 100))
+        self._forms = ["sequence", "star", "relaxed", "sequence", "star", "point", "either"]
+        self._leading = ["both", "prior", "first"]
+        if self.chance(2):
+            self._forms, self._leading = ["star", "sequence", "star"], []
 
     def goal(self, scope: Scope, depth: int) -> Made:
         """Any goal that may stand here."""
         if depth == 0:
             return self.point(scope, 1)
-        forms = ["sequence", "star", "relaxed", "sequence", "star", "point", "either"]
-        if scope.leading:
-            forms += ["both", "prior", "first"]
+        forms = self._forms + (self._leading if scope.leading else [])
         return self._made(self.one_of(forms), scope, depth)
 
     def _made(self, form: str, scope: Scope, depth: int) -> Made:
@@ -409,7 +422,7 @@ class Modules(Expressions):
     def module(self, name: str) -> str:
         """A module of one or more rules."""
         known = {**self._made, **SOURCES}
-        forms = ["p", "q", *self._made, *self._made, *SOURCES]
+        forms = ["p", "q", "p", "q", *self._made, *self._made, *SOURCES]
         chosen = dict.fromkeys(self.one_of(forms) for _ in range(self.one_of([1, 2, 3])))
         kinds = [known[form] for form in chosen]
         split = all("k" in kind.attributes for kind in kinds) and self.chance(3)

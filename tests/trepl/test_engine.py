@@ -1,26 +1,32 @@
-"""Machines over stages against the meaning of programs."""
+"""Machines over stages and the engine against the meaning of programs: at once, in any steps, through snapshots."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 
 import pytest
 from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 
-from acelera.errors import AceleraError, TooManyMatchesError
+from acelera.errors import AggregateError, TooManyMatchesError
 from acelera.programs.problems import ProgramCheckError
 from acelera.trepl.checker import check
 from acelera.trepl.history import Change, Fired
 from acelera.trepl.parser import parse
 from acelera.trepl.resolved import Program
 from acelera.trepl.semantics import fired
+from trepl.engine_runs import forgetful as forgetful
+from trepl.engine_runs import run_engine
 from trepl.machine_runs import run_plainly
 from trepl.strategies import programs
-from trepl.streams import RELATIONS, TIMESTAMP, histories, in_order
+from trepl.streams import RELATIONS, TIMESTAMP, histories, in_order, long_histories
 
 EXAMPLES = int(os.environ.get("ACELERA_EXAMPLES", "40"))
 MOST = 300
 """How many instances may be open: a case with more takes long, and shows nothing that smaller ones do not."""
+
+CUTS = st.lists(st.integers(1, 11), max_size=3)
 
 
 def accepted(text: str) -> Program:
@@ -32,17 +38,38 @@ def accepted(text: str) -> Program:
 
 
 def done_plainly(program: Program, history: list[Change]) -> set[Fired]:
+    """What the machines do, if few instances are open and no sum is too large."""
     try:
         return set(run_plainly(program, history, MOST, in_order(history)))
-    except TooManyMatchesError:
+    except (TooManyMatchesError, AggregateError):
         assume(False)
         raise
 
 
+def without_doubles(rows: Iterable[Fired]) -> set[Fired]:
+    listed = list(rows)
+    assert len(set(listed)) == len(listed)
+    return set(listed)
+
+
 @pytest.mark.property
 @settings(max_examples=EXAMPLES)
-@given(programs(), histories())
-def test_machines_on_plain_values(text: str, history: list[Change]) -> None:
+@given(programs(), histories(), CUTS, st.booleans())
+@pytest.mark.usefixtures("forgetful")
+def test_machines_and_engine(text: str, history: list[Change], cuts: list[int], breaks: bool) -> None:
     program = accepted(text)
-    found = done_plainly(program, history)
-    assert found == set(fired(program, history))
+    plainly = done_plainly(program, history)
+    meant = set(fired(program, history))
+    assert plainly == meant
+    assert without_doubles(run_engine(program, history, cuts, breaks)) == meant
+
+
+@pytest.mark.property
+@settings(max_examples=max(EXAMPLES // 8, 1))
+@given(programs(most_modules=1, most_rules=2), long_histories())
+@pytest.mark.usefixtures("forgetful")
+def test_long_histories(text: str, history: list[Change]) -> None:
+    program = accepted(text)
+    plainly = done_plainly(program, history)
+    assert plainly == set(fired(program, history))
+    assert without_doubles(run_engine(program, history, range(7, 200, 31))) == plainly

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -189,6 +190,7 @@ def test_first_is_once_even_if_the_event_goes_on() -> None:
     assert told(rule("first(a(X))", "X.k"), history) == [(2, 1), (2, 2)]
     assert told(rule("first((b(Y), a(X)))", "X.k"), history) == [(2, 1), (2, 2)]
     assert told(rule("(first(a(X)), a(Y))", "X.k, Y.k"), history) == [(3, 1, 3), (3, 2, 3)]
+    assert stages(rule("first(!first(a))"), letters(["a1", "a2", "b1"])) == [2]
 
 
 def test_prior_only_asks_for_the_order_of_completion() -> None:
@@ -248,7 +250,7 @@ TICKS = (
 def ticks(*prices: int) -> list[Any]:
     """Updates of IBM, of another stock between them, and of something else."""
     found = []
-    for number, (old, new) in enumerate(zip(prices, prices[1:], strict=False), 1):
+    for number, (old, new) in enumerate(pairwise(prices), 1):
         at = 1000 + 10 * number
         found += [
             upd("stock_tick", at, ID="IBM", Price=(old, new)),

@@ -60,7 +60,7 @@ def test_rows_are_ordered_by_instant_then_by_key_and_arguments() -> None:
     program = ac.trepl("monitor a partition by k; R: a(X) -> write(X.v);")
     rows = [(2, "y", 1), (1, "z", 3), (2, "x", 2), (1, "z", 1), (2, "x", None), (1, "z", 2)]
     source = cdc.inserts([{"ts": time, "k": key, "v": value} for time, key, value in rows])
-    found = program.run({"a": source}, method="semantics")["R"]
+    found = program.run({"a": source})["R"]
     assert [tuple(row[name] for name in ("Timestamp", "k", "stage", "arg1")) for row in found.to_pylist()] == [
         (1, "z", 1, 1), (1, "z", 1, 2), (1, "z", 1, 3), (2, "x", 1, 2), (2, "x", 1, None), (2, "y", 1, 1),
     ]  # fmt: skip
@@ -68,7 +68,7 @@ def test_rows_are_ordered_by_instant_then_by_key_and_arguments() -> None:
 
 def test_an_event_that_two_rules_derive_is_there_once() -> None:
     text = "monitor a; derived d(v); R: a(X) -> d(X.v); S: a(X, X.v > 1) -> d(X.v), d(X.v * 1.0);"
-    made = ac.trepl(text).run({"a": inserts((1, 1), (2, 2))}, method="semantics")
+    made = ac.trepl(text).run({"a": inserts((1, 1), (2, 2))})
     assert made["d"].to_pylist() == [{"stage": 1, "Timestamp": 1, "v": 1.0}, {"stage": 2, "Timestamp": 2, "v": 2.0}]
     assert made["S"]["arg1"].to_pylist() == [2] and made["S.2"]["arg1"].to_pylist() == [2.0]
 
@@ -78,19 +78,19 @@ def test_modules_that_feed_each_other() -> None:
     assert program.relations == ("reading",)
     assert program.outputs == ("score", "alarm", "Init", "Hot", "Cold", "Tell", "Many")
     readings = [{"ts": time, "sensor": "s", "value": 90} for time in range(15)]
-    found = program.run({"reading": cdc.inserts(readings)}, method="semantics")["Many"].to_pylist()
+    found = program.run({"reading": cdc.inserts(readings)})["Many"].to_pylist()
     assert [(row["module"], row["stage"], row["message"]) for row in found] == [("Ops", 10, "10 instants, now s")]
 
 
 def test_values_that_cannot_be_compared_go_through() -> None:
     source = cdc.inserts([{"ts": 1, "v": [1, 2]}, {"ts": 2, "v": None}])
-    made = ac.trepl("monitor a; derived d(v); R: a(X) -> d(X.v);").run({"a": source}, method="semantics")
+    made = ac.trepl("monitor a; derived d(v); R: a(X) -> d(X.v);").run({"a": source})
     assert made["d"]["v"].to_pylist() == [[1, 2], None]
 
 
 def test_nothing_happens() -> None:
     program = ac.trepl(RISE)
-    made = program.run({"stock": ticks(TICKS[:1])}, method="semantics")
+    made = program.run({"stock": ticks(TICKS[:1])})
     assert all(table.num_rows == 0 for table in made.values())
     assert {name: table.schema for name, table in made.items()} == program.check({"stock": ticks(TICKS)})
 
@@ -137,12 +137,12 @@ def test_names_that_would_occur_twice(text: str, message: str, hint: str) -> Non
 
 @pytest.mark.parametrize("kind", [list, pa.Table.from_pylist, pd.DataFrame, pl.DataFrame])
 def test_tables_of_any_kind(kind: Any) -> None:
-    found = ac.trepl(RISE).run({"stock": ticks(TICKS, kind)}, method="semantics")
+    found = ac.trepl(RISE).run({"stock": ticks(TICKS, kind)})
     assert found["rise"]["by"].to_pylist() == [2, 5]
 
 
 def test_other_relations_may_be_there() -> None:
-    made = ac.trepl(RISE).run({"stock": ticks(TICKS), "other": inserts((1, 1), time_unit="s")}, method="semantics")
+    made = ac.trepl(RISE).run({"stock": ticks(TICKS), "other": inserts((1, 1), time_unit="s")})
     assert made["rise"].num_rows == 2
 
 
@@ -197,7 +197,7 @@ def test_instants_of_different_widths() -> None:
     program = ac.trepl("monitor a, b; R: (a(X), b(Y)) -> write(X.n, Y.n);")
     tables = {"a": pa.table({"ts": [5], "n": pa.array([1], pa.int16())}), "b": pa.table({"ts": [4], "n": [2]})}
     given = {name: cdc.inserts(table, order_by="n") for name, table in tables.items()}
-    found = program.run(given, granularity="transaction", method="semantics")["R"]
+    found = program.run(given, granularity="transaction")["R"]
     assert found["message"].to_pylist() == ["1 2"] and found["Timestamp"].to_pylist() == [4]
 
 
@@ -208,7 +208,7 @@ def test_operations_of_different_relations_are_told_apart() -> None:
         DataError, match="two changes of `a` and `b` are of one instant, 7, but with granularity='operation'"
     ):
         program.run(given, granularity="operation")
-    assert program.run(given, granularity="transaction", method="semantics")["R"].num_rows == 0
+    assert program.run(given, granularity="transaction")["R"].num_rows == 0
 
 
 def test_a_bad_row_is_told_with_its_relation() -> None:
@@ -219,8 +219,8 @@ def test_a_bad_row_is_told_with_its_relation() -> None:
 def test_transactions() -> None:
     text = "monitor a; R: (a(X), a(Y)) -> write(X.v, Y.v);"
     source = cdc.inserts([{"ts": 1, "tx": 1, "v": 1}, {"ts": 1, "tx": 2, "v": 2}], order_by="tx")
-    assert ac.trepl(text).run({"a": source}, method="semantics")["R"].num_rows == 0
-    found = ac.trepl(text).run({"a": source}, granularity="transaction", method="semantics")["R"]
+    assert ac.trepl(text).run({"a": source})["R"].num_rows == 0
+    found = ac.trepl(text).run({"a": source}, granularity="transaction")["R"]
     assert found["message"].to_pylist() == ["1 2"]
 
 
@@ -228,8 +228,8 @@ def test_parts_of_time_in_a_zone() -> None:
     late = datetime(2024, 1, 31, 23, 30, tzinfo=timezone.utc)
     source = cdc.inserts(pa.table({"ts": pa.array([late], pa.timestamp("us", "UTC")), "v": [1]}))
     program = ac.trepl("monitor a; R: a(X, X.Day = 1) -> write(X.Month);")
-    assert program.run({"a": source}, method="semantics")["R"].num_rows == 0
-    assert program.run({"a": source}, zone="Europe/Berlin", method="semantics")["R"]["arg1"].to_pylist() == [2]
+    assert program.run({"a": source})["R"].num_rows == 0
+    assert program.run({"a": source}, zone="Europe/Berlin")["R"]["arg1"].to_pylist() == [2]
     with pytest.raises(UsageError, match="zone='Europe/Bonn' is not known"):
         program.run({"a": source}, zone="Europe/Bonn")
 
@@ -267,7 +267,7 @@ def vouchers(path: Path) -> Path:
 
 
 def test_commands_are_only_told_without_a_database(tmp_path: Path) -> None:
-    made = ac.trepl(VOUCHER).run({"a": inserts((1, 1), (2, 2))}, method="semantics")
+    made = ac.trepl(VOUCHER).run({"a": inserts((1, 1), (2, 2))})
     assert made["Tell"].to_pylist() == [
         {"module": "Main", "stage": 2, "Timestamp": 2, "arg1": 2, "arg2": 2,
          "command": "insert into vouchers(v, at) values (?, ?)"},
@@ -278,7 +278,7 @@ def test_commands_are_only_told_without_a_database(tmp_path: Path) -> None:
 def test_commands_are_done_once(tmp_path: Path, kind: type) -> None:
     path, program = vouchers(tmp_path / "shop.db"), ac.trepl(VOUCHER)
     for source in (inserts((1, 1), (2, 2)), inserts((1, 1), (2, 2), (3, 3))):
-        made = program.run({"a": source}, database=kind(path), method="semantics")
+        made = program.run({"a": source}, database=kind(path))
     assert made["Tell"]["arg1"].to_pylist() == [2, 3]
     with sqlite3.connect(path) as connection:
         assert connection.execute("select v, at from vouchers order by v").fetchall() == [(2, 2), (3, 3)]
@@ -286,14 +286,14 @@ def test_commands_are_done_once(tmp_path: Path, kind: type) -> None:
 
 def test_a_command_that_fails_is_told(tmp_path: Path) -> None:
     with pytest.raises(ActionError, match="rule `Tell` of module `Main`, stage 1 at 1: the database refuses a command"):
-        ac.trepl(VOUCHER).run({"a": inserts((1, 2))}, database=tmp_path / "empty.db", method="semantics")
+        ac.trepl(VOUCHER).run({"a": inserts((1, 2))}, database=tmp_path / "empty.db")
 
 
 def test_functions_are_called() -> None:
     called: list[tuple[Any, ...]] = []
     functions = {"page": lambda row, identity: called.append((row.rule, row.stage, row.arguments, len(identity)))}
     program = ac.trepl("monitor a; Wake: a(X) -> page(X.v, 'now'), write(X.v);", functions)
-    made = program.run({"a": inserts((2, 8), (1, 7))}, method="semantics")
+    made = program.run({"a": inserts((2, 8), (1, 7))})
     assert called == [("Wake", 1, (7, "now"), 64), ("Wake", 2, (8, "now"), 64)]
     assert made["Wake"]["arg1"].to_pylist() == [7, 8] and made["Wake.2"]["message"].to_pylist() == ["7", "8"]
 
@@ -304,7 +304,7 @@ def test_functions_are_called_while_commands_are_only_told() -> None:
         "monitor a; R: a(X) -> page(X.v), sql('delete from t where v = ?', X.v);",
         {"page": lambda row, _: called.append(row.arguments[0])},
     )
-    made = program.run({"a": inserts((1, 7))}, method="semantics")
+    made = program.run({"a": inserts((1, 7))})
     assert called == [7] and made["R.2"]["command"].to_pylist() == ["delete from t where v = ?"]
 
 
@@ -355,7 +355,7 @@ def test_warnings_come_once_and_point_at_the_caller() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         program.check({"a": {"v": int}})
-        program.run({"a": inserts((1, 1))}, method="semantics")
+        program.run({"a": inserts((1, 1))})
 
 
 def test_explain() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-import acelera as ac
 from acelera.language.types import FLOAT, INT, STRING
 from acelera.trepl.chained_keys import chained_key
 from acelera.trepl.checker import check
@@ -195,7 +194,3 @@ def test_events_without_a_common_attribute() -> None:
 def test_the_first_attribute_that_fits() -> None:
     program = checked(module("A", "p", "(p(X), p(Y, Y.j = X.j)) -> write(1)"))
     assert chained_key(program.modules[0], program).key == "j"
-
-
-def test_explain_is_silent_without_spark() -> None:
-    assert "plan" not in ac.trepl("monitor a; R: a -> write(1);").explain({"a": {"v": int}})

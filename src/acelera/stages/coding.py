@@ -22,8 +22,8 @@ from acelera.language.lowering import UnsupportedError
 from acelera.language.tree import fold, rebuilt
 from acelera.language.types import Kind, Type
 from acelera.stages import tables as t
-from acelera.stages.fusing import fused
-from acelera.stages.layout import INSTRUCTION
+from acelera.stages.fusing import Row, fused
+from acelera.stages.layout import INSTRUCTION, SLOWLY
 from acelera.stages.model import Condition, Edge, Fold, Held, Input, Machine, Outcome, Step, Total
 
 Ints = npt.NDArray[Any]
@@ -96,6 +96,8 @@ class _Coding:
             for row in rows:
                 for column in columns:
                     row[column] = places[row[column]]
+        for given, row in zip(machine.edges, edges, strict=True):
+            row[t.SIMPLE] = int(_is_plain(given) and self._is_quick(row, outcomes, states, code))
         plan = t.Plan(
             edges=_table(edges, t.EDGE_COLUMNS),
             steps=_table(self.steps, t.STEP_COLUMNS),
@@ -127,6 +129,14 @@ class _Coding:
             self._text_cells(),
             machine,
         )
+
+    def _is_quick(self, edge: Row, outcomes: list[Row], states: list[Row], code: list[Row]) -> bool:
+        """Whether all instructions until a configuration rests are quick ones."""
+        step, state = self.steps[edge[t.STEPS]], states[edge[t.TARGET]]
+        ranges = [(edge[t.PREPARE], edge[t.PREPARED]), (step[t.STEP_CODE], step[t.STEP_END])]
+        for outcome in outcomes[state[t.OUTCOMES] : state[t.OUTCOMES_END]]:
+            ranges.append((outcome[t.IF], outcome[t.TRIM_END]))
+        return not any(code[place][0] == SLOWLY for begin, end in ranges for place in range(begin, end))
 
     def _keys(self) -> int:
         return max((len(guard.key) for guard in self.machine.guards), default=0)
@@ -174,7 +184,7 @@ class _Coding:
         self.guards_listed += edge.begins
         return [
             *(edge.source, edge.target, begin, prepared, absences, len(self.absences), first, last, tests, end),
-            *(loops, begins, len(self.guards_listed)),
+            *(loops, begins, len(self.guards_listed), 0),
         ]
 
     def _steps(self, steps: Sequence[Step]) -> None:
@@ -349,6 +359,12 @@ def _bounds(*tables: list[list[int]]) -> set[int]:
     """Where stretches of instructions begin and end."""
     pairs = zip(tables, _CODE_COLUMNS, strict=True)
     return {row[column] for rows, columns in pairs for row in rows for column in columns}
+
+
+def _is_plain(edge: Edge) -> bool:
+    """Whether an edge takes one event, whatever else there is."""
+    guarded = edge.absences or edge.tests or edge.loops or edge.begins
+    return not guarded and len(edge.steps) == 1 and edge.steps[0].first is None
 
 
 def _known(kind: Type) -> Kind:

@@ -155,6 +155,13 @@ def carry_out_quickly(mem: int, what: int, a: int, b: int, c: int, place: int, r
     elif what == at.CLEAR:
         for index in range(row + a, row + a + b + 1):
             put(mem, index, 0)
+    elif what == at.PUSH or what == at.PUSH_AVERAGE:  # compiled
+        stack, tag = get(mem, at.STACK), get(mem, row + a)
+        put(mem, stack + 2 * get(mem, at.STACK_SIZE) + b, c if tag == op.UNSET else tag)
+        if what == at.PUSH:
+            put(mem, stack + b, get(mem, row + a + 1))
+        elif tag == op.VALUE:
+            put_float(mem, stack + b, clean(get_float(mem, row + a + 1) / get(mem, row + a + 2)))
     elif what == at.COPY:
         put(mem, row + a, get(mem, row + b))
         put(mem, row + a + 1, get(mem, row + b + 1))
@@ -174,6 +181,51 @@ def operand(mem: int, kind: int, where: int, row: int, inputs: int) -> int:
     if kind == at.OF_COUNT or tag == op.VALUE:
         return row + where + 1
     return -op.FAILED if tag == op.FAILED else -op.NULL
+
+
+@by_address
+def carry_out_on_all(mem: int, begin: int, end: int, rows: int, count: int, inputs: int) -> int:
+    """Carry out quick instructions on rows of registers that stand one after the other. How many of them are left, put
+    together; -1 if one failed.
+    """
+    width = get(mem, at.WIDTH)
+    for number in range(begin, end):
+        place = get(mem, at.CODE) + number * at.INSTRUCTION
+        what, a, b, c = get(mem, place), get(mem, place + at.A), get(mem, place + at.B), get(mem, place + at.C)
+        if what == at.COUNT_ONE:
+            for index in range(count):
+                cell = rows + index * width + a
+                put(mem, cell + 1, get(mem, cell + 1) + 1)
+                put(mem, cell, op.VALUE)
+        elif what == at.ADD_FLOAT:
+            if get(mem, inputs + b + 1) == op.VALUE:
+                given = get_float(mem, inputs + b)
+                for index in range(count):
+                    cell = rows + index * width + a
+                    put_float(mem, cell + 1, clean(get_float(mem, cell + 1) + given))
+                    put(mem, cell + 2, get(mem, cell + 2) + c)
+                    put(mem, cell, op.VALUE)
+        elif what == at.CLEAR:
+            for index in range(count):
+                for cell in range(rows + index * width + a, rows + index * width + a + b + 1):
+                    put(mem, cell, 0)
+        elif what == at.TEST or what == at.TEST_INPUT:  # compiled
+            left = 0
+            for index in range(count):
+                row = rows + index * width
+                outcome = carry_out_quickly(mem, what, a, b, c, place, row, inputs)
+                if outcome == FAILED:
+                    return -1
+                if outcome == HOLDS:
+                    if left < index:
+                        for cell in range(width):
+                            put(mem, rows + left * width + cell, get(mem, row + cell))
+                    left += 1
+            count = left
+        else:
+            for index in range(count):
+                carry_out_quickly(mem, what, a, b, c, place, rows + index * width, inputs)
+    return count
 
 
 @by_address_inlined

@@ -13,8 +13,8 @@ from acelera.engine.registers.stack_machine import FAILED as CODE_FAILED
 from acelera.engine.registers.stack_machine import HOLDS, REFUSED
 from acelera.stages import layout as at
 from acelera.stages import tables as t
-from acelera.stages.executing import carry_out
-from acelera.stages.raw_memory import get, put
+from acelera.stages.executing import carry_out, carry_out_on_all
+from acelera.stages.raw_memory import copy, get, put
 from acelera.stages.row_sets import added, alike, found, hashed
 
 DONE, ROWS, WAITS, EVENTS, TOLD, GUARDS, LATER, ARENA, FAILED, TOO_MANY = range(10)
@@ -54,8 +54,7 @@ def depth_of(mem: int, depth: int) -> Array:
 @by_address_inlined
 def copied(mem: int, source: int, target: int) -> None:
     """Copy registers."""
-    for index in range(get(mem, at.WIDTH)):
-        put(mem, target + index, get(mem, source + index))
+    copy(mem, source, target, get(mem, at.WIDTH))
 
 
 @by_address_inlined
@@ -270,9 +269,10 @@ def absent(mem: int, stage: int, key: int, absence: int) -> int:
 def guard_row(mem: int, stage: int, guard: int, registers: int, first: int, size: int) -> bool:
     """A guard, its key by registers, and the events that were taken, as the row at hand; False if that failed."""
     given, row = get(mem, at.GUARDS) + guard * t.GUARD_COLUMNS, get(mem, at.ROW)
-    outcome = carry_out(mem, get(mem, given + t.KEY), get(mem, given + t.KEY_END), registers, 0)
-    if outcome == CODE_FAILED:
-        return False
+    if get(mem, given + t.KEY) < get(mem, given + t.KEY_END):
+        outcome = carry_out(mem, get(mem, given + t.KEY), get(mem, given + t.KEY_END), registers, 0)
+        if outcome == CODE_FAILED:
+            return False
     values = get(mem, at.STACK)
     tags = values + 2 * get(mem, at.STACK_SIZE)
     put(mem, row, guard)
@@ -422,17 +422,94 @@ def take(mem: int, stage: int, key: int, first: int, edge: int) -> int:
 
 
 @by_address
-def leave(mem: int, stage: int, key: int, first: int, phase: int, row: int) -> int:
-    """Take all edges of a phase from a configuration; a negative row is the start."""
-    state = get(mem, row) if row >= 0 else 0
-    cell = phase * get(mem, at.STATE_COUNT) + state
-    count = get(mem, get(mem, at.COUNT) + cell)
-    if count == 0:
-        return DONE
-    put(mem, at.SOURCE, row if row >= 0 else get(mem, at.NOTHING))
+def leave(mem: int, stage: int, key: int, first: int, phase: int, row: int, count: int) -> int:
+    """Take all edges of a phase from configurations of one state that stand one after the other."""
+    cell = phase * get(mem, at.STATE_COUNT) + get(mem, row)
     begin = get(mem, get(mem, at.FIRST) + cell)
-    for listed in range(begin, begin + count):
-        lacking = take(mem, stage, key, first, get(mem, get(mem, at.LISTED) + listed))
+    for listed in range(begin, begin + get(mem, get(mem, at.COUNT) + cell)):
+        edge = get(mem, get(mem, at.LISTED) + listed)
+        lacking = DONE
+        if get(mem, edge_of(mem, edge) + t.SIMPLE) == 1:
+            lacking = take_together(mem, stage, key, first, edge, row, count)
+        else:
+            for number in range(count):
+                if lacking == DONE:
+                    put(mem, at.SOURCE, row + number * get(mem, at.WIDTH))
+                    lacking = take(mem, stage, key, first, edge)
+        if lacking != DONE:
+            return lacking
+    return DONE
+
+
+@by_address
+def take_together(mem: int, stage: int, key: int, first: int, edge: int, row: int, count: int) -> int:
+    """Let configurations that stand one after the other take an edge that asks for one event."""
+    place = edge_of(mem, edge)
+    step, state = step_of(mem, get(mem, place + t.STEPS)), get(mem, place + t.TARGET)
+    low, high = get(mem, step + t.TYPES), get(mem, step + t.TYPES_END)
+    here, width, block = stage_of(mem, stage), get(mem, at.WIDTH), get(mem, at.BLOCK)
+    events = get(mem, here + at.STAGE_END) - get(mem, here + at.STAGE_BEGIN) + get(mem, at.OWN)
+    for number in range(events):
+        event = event_at(mem, stage, number)
+        if low <= get(mem, get(mem, at.TYPES) + event) < high:
+            inputs = get(mem, at.INPUTS) + 2 * event * get(mem, at.SLOTS)
+            for begin in range(0, count, at.BLOCK_ROWS):
+                size = min(count - begin, at.BLOCK_ROWS)
+                copy(mem, row + begin * width, block, size * width)
+                code, end = get(mem, place + t.PREPARE), get(mem, place + t.PREPARED)
+                if code < end:
+                    carry_out_on_all(mem, code, end, block, size, inputs)
+                code, end = get(mem, step + t.STEP_CODE), get(mem, step + t.STEP_END)
+                size = carry_out_on_all(mem, code, end, block, size, inputs)
+                if size < 0:
+                    return FAILED
+                lacking = arrive_together(mem, stage, key, first, block, size, state)
+                if lacking != DONE:
+                    return lacking
+    return DONE
+
+
+@by_address
+def arrive_together(mem: int, stage: int, key: int, first: int, block: int, count: int, state: int) -> int:
+    """Meet the outcomes of a state, whose instructions are quick, with rows of registers."""
+    width = get(mem, at.WIDTH)
+    place = get(mem, at.STATES) + state * t.STATE_COLUMNS
+    end = get(mem, place + t.OUTCOMES_END)
+    for number in range(get(mem, place + t.OUTCOMES), end):
+        given = get(mem, at.OUTCOMES) + number * t.OUTCOME_COLUMNS
+        asks = get(mem, given + t.IF) < get(mem, given + t.TRIM)
+        rests = number + 1 == end and not asks and get(mem, given + t.REST) >= 0
+        trim, trimmed = get(mem, given + t.TRIM), get(mem, given + t.TRIM_END)
+        if rests and trim < trimmed:
+            carry_out_on_all(mem, trim, trimmed, block, count, 0)
+        for index in range(count):
+            row = block + index * width
+            if asks and carry_out(mem, get(mem, given + t.IF), get(mem, given + t.TRIM), row, 0) != HOLDS:
+                continue
+            lacking = DONE
+            if rests:
+                lacking = rest(mem, key, row, get(mem, given + t.REST))
+            else:
+                lacking = meet(mem, stage, key, first, row, number)
+            if lacking != DONE:
+                return lacking
+    return DONE
+
+
+@by_address
+def meet(mem: int, stage: int, key: int, first: int, row: int, number: int) -> int:
+    """Meet an outcome whose conditions hold; the registers are left as they are."""
+    given = get(mem, at.OUTCOMES) + number * t.OUTCOME_COLUMNS
+    if get(mem, given + t.REST) >= 0:
+        target = get(mem, at.WORK)
+        copied(mem, row, target)
+        if get(mem, given + t.TRIM) < get(mem, given + t.TRIM_END):
+            carry_out(mem, get(mem, given + t.TRIM), get(mem, given + t.TRIM_END), target, 0)
+        lacking = rest(mem, key, target, get(mem, given + t.REST))
+        if lacking != DONE:
+            return lacking
+    for listed in range(get(mem, given + t.TELLS), get(mem, given + t.TELLS_END)):
+        lacking = tell(mem, stage, first, row, get(mem, get(mem, at.HEADS_LISTED) + listed))
         if lacking != DONE:
             return lacking
     return DONE
@@ -451,17 +528,19 @@ def expired(mem: int, stage: int, row: int) -> bool:
 @by_address
 def go(mem: int, stage: int, key: int, first: int, phase: int, waiting: int) -> int:
     """Take all edges of a phase, from all configurations of a key; `waiting` is the last of those who wait."""
-    lacking = leave(mem, stage, key, first, phase, -1)
+    lacking = leave(mem, stage, key, first, phase, get(mem, at.NOTHING), 1)
     width, here = get(mem, at.WIDTH), key_of(mem, key)
     row = get(mem, at.ARENA) + get(mem, here + at.KEY_AT) * width
-    for _ in range(get(mem, here + at.KEY_COUNT)):
-        if lacking == DONE:
-            lacking = leave(mem, stage, key, first, phase, row)
-        row += width
+    end = row + get(mem, here + at.KEY_COUNT) * width
+    while row < end and lacking == DONE:
+        begin = row
+        while row < end and get(mem, row) == get(mem, begin):
+            row += width
+        lacking = leave(mem, stage, key, first, phase, begin, (row - begin) // width)
     while waiting >= 0 and lacking == DONE:
         row = get(mem, at.WAITS) + waiting * (width + 2)
         if not expired(mem, stage, row):
-            lacking = leave(mem, stage, key, first, phase, row)
+            lacking = leave(mem, stage, key, first, phase, row, 1)
         waiting = get(mem, row + width + 1)
     return admit(mem, stage, key, first) if lacking == DONE else lacking
 
@@ -480,8 +559,9 @@ def settle(mem: int, key: int) -> int:
         put(mem, here + at.KEY_ROOM, room)
         put(mem, at.USED, get(mem, at.USED) + room)
     target = get(mem, at.ARENA) + get(mem, here + at.KEY_AT) * width
-    for index in range(count * width):
-        put(mem, target + index, get(mem, get(mem, at.ROWS) + index))
+    same = count == get(mem, here + at.KEY_COUNT) and alike(mem, get(mem, at.ROWS), target, count * width)
+    put(mem, at.SAME, 1 if same else 0)
+    copy(mem, get(mem, at.ROWS), target, count * width)
     put(mem, here + at.KEY_COUNT, count)
     return DONE
 
@@ -547,6 +627,13 @@ def advance(mem: int, stage: int, most: int) -> tuple[int, int]:
             lacking = begin_history(mem, stage, key)
             if lacking == DONE:
                 waited, used, head = get(mem, at.WAITING), get(mem, at.USED), get(mem, here + at.KEY_HEAD)
+        silent = get(mem, stage_of(mem, stage) + at.STAGE_SILENT)
+        while silent > 0 and lacking == DONE:
+            lacking = take_stage(mem, get(mem, at.STAGE_COUNT), key, -1, head)
+            if lacking == DONE:
+                waited, used, head = get(mem, at.WAITING), get(mem, at.USED), get(mem, here + at.KEY_HEAD)
+                silent = 0 if get(mem, at.SAME) == 1 else silent - 1
+                put(mem, stage_of(mem, stage) + at.STAGE_SILENT, silent)
         if lacking == DONE:
             lacking = take_stage(mem, stage, key, first, head)
         if lacking != DONE:

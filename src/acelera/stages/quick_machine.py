@@ -102,6 +102,7 @@ class QuickMachine:
         memory, code = self._memory, self.code
         memory.hold(at.WORK, (code.deepest + 2) * code.width)
         memory.hold(at.NOTHING, code.width)
+        memory.hold(at.BLOCK, at.BLOCK_ROWS * code.width + 1)
         memory.hold(at.PLACE, code.deepest + 1)
         memory.hold(at.TAKEN, code.deepest + 1)
         memory.hold(at.ROW, max(memory[at.GUARD_WIDTH], memory[at.TOLD_WIDTH]))
@@ -188,7 +189,9 @@ class QuickMachine:
         memory.hold(at.TYPES, room)[:given] = batch.types
         inputs = memory.hold(at.INPUTS, room * slots)[: given * slots].reshape(-1, slots)
         inputs[:, : batch.inputs.shape[1]] = batch.inputs
-        memory.put(at.STAGES, batch.stages)
+        listed = memory.hold(at.STAGES, batch.stages.size + at.STAGE_COLUMNS)
+        listed[: batch.stages.size] = batch.stages.reshape(-1)
+        listed[batch.stages.size :] = 0  # a stage without events
         memory.put(at.STAGE_INPUTS, batch.stage_inputs)
         memory[at.GIVEN], memory[at.EVENT_ROOM], memory[at.STAGE_COUNT] = given, room, len(batch.stages)
 

@@ -20,9 +20,10 @@ from acelera.engine.jit import Array
     LOOPS,
     BEGINS,
     BEGINS_END,
+    SIMPLE,
     EDGE_COLUMNS,
-) = range(14)
-"""An edge: its states, ranges of instructions, steps and guards."""
+) = range(15)
+"""An edge: its states, ranges of instructions, steps and guards; whether configurations may take it together."""
 
 TYPES, TYPES_END, STEP_CODE, STEP_END, FLAG, COUNTS, STEP_COLUMNS = range(7)
 """A step: event types (none if -1), instructions, the flag that forbids it (or -1), whether guards compare it."""

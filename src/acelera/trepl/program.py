@@ -282,16 +282,22 @@ class Program:
           stratum 1: Sale
           stratum 2: Tell
           derives sold(id string)
+        <BLANKLINE>
+        plan
+          Main: 2 states, 2 registers, compiled
+          Main: keeps open instances for the whole history, until there is a stage that does not extend them
         """
         if sources is None:
             return explained(self.ast, self.text, ())
+        from acelera.trepl.plan_lines import plan_lines
+
         given, told = by_relation(sources), how(options)
-        compiled, plan = self._compiled(given, told), []
+        compiled = self._compiled(given, told)
+        plan = plan_lines(compiled.program)
         if are_on_spark(given, self.relations):
             from acelera.trepl.on_spark.running_frames import plan_on_spark
 
-            come = incoming(given, self.relations, told.granularity, on_spark=True)
-            plan = plan_on_spark(compiled.program, come)
+            plan += plan_on_spark(compiled.program, incoming(given, self.relations, told.granularity, on_spark=True))
         return explained(self.ast, self.text, compiled.warnings, compiled.program, plan)
 
     def datalog(self, sources: object, **options: Unpack[Options]) -> str:

@@ -191,7 +191,9 @@ class EventOutput:
         if not any(table.num_rows for table in tables):
             return self.schema.empty_table()
         table = pa.concat_tables(tables)
-        table = _sorted(table.take(first_of_each(table)), [INSTANT, KEY, ARGUMENT])
+        if len(tables) > 1:
+            table = table.take(first_of_each(table))
+        table = _sorted(table, [INSTANT, KEY, ARGUMENT])
         return _fitted([table.column(STAGE), table.column(TIME), *named(table, ARGUMENT)], self.schema)
 
     @property
@@ -220,9 +222,20 @@ def _fitted(columns: Sequence[pa.ChunkedArray | pa.Array[object]], schema: pa.Sc
 
 
 def _sorted(table: pa.Table, prefixes: Sequence[str]) -> pa.Table:
+    first = named(table, prefixes[0])
+    if len(first) == 1 and _ascends(first[0]):
+        return table
     keys = [_comparable(column) for prefix in prefixes for column in named(table, prefix)]
     rows = pa.table(keys, names=[str(number) for number in range(len(keys))])
     return table.take(pc.sort_indices(rows, sort_keys=[(name, "ascending") for name in rows.column_names]))
+
+
+def _ascends(column: pa.ChunkedArray) -> bool:
+    """Whether each value is greater than the one before."""
+    whole = column.combine_chunks()
+    if isinstance(whole, pa.ChunkedArray) or from_arrow(whole.type).kind not in (Kind.INT, Kind.TIMESTAMP):
+        return False
+    return bool(pc.all(pc.greater(whole[1:], whole[:-1]), min_count=0).as_py())
 
 
 def first_of_each(table: pa.Table) -> pa.ChunkedArray:

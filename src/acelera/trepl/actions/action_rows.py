@@ -21,7 +21,7 @@ from acelera.errors import SchemaError, UsageError, did_you_mean, listing
 from acelera.language.events import Moment
 from acelera.language.types import ORDERED, Kind, from_arrow
 from acelera.programs.columns import plain_column
-from acelera.tables import Opaque, leaves, plain_values
+from acelera.tables import leaves, plain_values
 from acelera.trepl import resolved
 from acelera.trepl.actions.identity import encoded, identities
 from acelera.trepl.actions.messages import messages
@@ -216,14 +216,9 @@ def _table(program: resolved.Program, place: Place, fired: Sequence[Fired], inst
         columns[f"{INSTANT}{number}"] = told
     columns[TIME] = leaves([each.timestamp for each in fired], program.timestamp.arrow, TIME)
     for number, kind in enumerate(rule.types[place[2]]):
-        values = [_carried(each.arguments[number]) for each in fired]
+        values = [each.arguments[number] for each in fired]
         columns[f"{ARGUMENT}{number + 1}"] = leaves(values, kind.arrow, f"{ARGUMENT}{number + 1}")
     return pa.table(columns)
-
-
-def _carried(value: Any) -> Any:
-    """A value as tables hold it."""
-    return value.value if isinstance(value, Opaque) else value
 
 
 def key_type(program: resolved.Program, module: resolved.Module, name: str) -> pa.DataType:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -115,11 +116,8 @@ class PartTask:
             for event in module.derived:
                 places = [each for each in EventOutput(self.program, module, event).places if each in fired]
                 if places:
-                    whole = pa.concat_tables([fired[place] for place in places])
-                    again = np.ones(whole.num_rows, np.bool_)
-                    again[first_of_each(whole).to_numpy()] = False
-                    ends = np.cumsum([fired[place].num_rows for place in places])
-                    found |= dict(zip(places, np.split(again, ends[:-1]), strict=True))
+                    again = _repeated([fired[place] for place in places])
+                    found |= dict(zip(places, again, strict=True))
         return found
 
     def _shown(self, place: Place, schema: pa.Schema, table: pa.Table, again: Any) -> Iterator[pa.RecordBatch]:
@@ -144,6 +142,15 @@ class PartTask:
         for rows in whole_stages(batches, self.travelling):
             for batch in self.step(engine, self.travelling.tables(rows)):
                 yield from completed(pa.Table.from_batches([batch]), columns)
+
+
+def _repeated(tables: Sequence[pa.Table]) -> list[npt.NDArray[np.bool_]]:
+    """Which rows of each of some tables, each of which has no row twice, are in one before it."""
+    whole = pa.concat_tables(tables)
+    again = np.full(whole.num_rows, len(tables) > 1)
+    if len(tables) > 1:
+        again[first_of_each(whole).to_numpy()] = False
+    return np.split(again, np.cumsum([table.num_rows for table in tables])[:-1])
 
 
 def _action(program: resolved.Program, place: Place) -> resolved.Action:

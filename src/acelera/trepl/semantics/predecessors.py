@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import groupby
 
 from acelera.trepl import ast
-from acelera.trepl.resolved import Simple
+from acelera.trepl.shape import is_point
 
 Path = tuple[int, ...]
 """The place of a goal: which of the parts to take, from the top. Paths are ordered as the text is."""
@@ -47,27 +47,6 @@ def _grouped(goal: ast.Goal, inner: Sequence[ast.Goal]) -> ast.Goal:
     return goals[0] if len(goals) == 1 else ast.Sequence(tuple(goals), goal.relaxed, span=goal.span)
 
 
-def is_point(goal: ast.Goal) -> bool:
-    """Whether a goal takes one stage; all others are composites."""
-    return ast.fold(goal, _is_point)
-
-
-def _is_point(goal: ast.Goal, inner: Sequence[bool]) -> bool:
-    match goal:
-        case Simple() | ast.Any() | ast.Not():
-            return True
-        case ast.Both() | ast.Either() | ast.First():
-            return all(inner)
-        case ast.Sequence(goals):
-            return inner[0] and all(isinstance(each, ast.Test) for each in goals[1:])
-    return False
-
-
-def variables(goal: ast.Goal) -> set[str]:
-    """All variables that are bound anywhere in a goal."""
-    return {each.variable for each in ast.walk(goal) if isinstance(each, Simple) and each.variable is not None}
-
-
 # --- places -----------------------------------------------------------------------------------------------------------
 
 
@@ -102,15 +81,15 @@ class OwnEvent:
             path, each, before = todo.pop()
             found[path] = each
             self.predecessors[path] = before
-            if not isinstance(each, ast.Test) and not is_point(each):
+            if not is_point(each):
                 todo += _parts(path, each, before)
         self.goals = {path: found[path] for path in _parts_first(found)}
 
     @cached_property
     def points(self) -> dict[Path, dict[Path, ast.Goal]]:
         """The points, each with all goals inside it that are evaluated with it."""
-        those = {path: goal for path, goal in self.goals.items() if _is_event_point(goal)}
-        return {path: _inside(path, goal) for path, goal in those.items()}
+        those = [path for path, goal in self.goals.items() if is_point(goal) and not isinstance(goal, ast.Test)]
+        return {path: _inside(path, self.goals[path]) for path in those}
 
     @cached_property
     def stars(self) -> dict[Path, ast.Star]:
@@ -143,10 +122,6 @@ def own_events(goal: ast.Goal) -> list[OwnEvent]:
         if path and isinstance(whole[path[:-1]], ast.Not) and not is_point(each)
     ]
     return [OwnEvent(each, path) for path, each in [*negated, ((), goal)]]
-
-
-def _is_event_point(goal: ast.Goal) -> bool:
-    return not isinstance(goal, ast.Test) and is_point(goal)
 
 
 def _parts(

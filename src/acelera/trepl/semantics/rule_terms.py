@@ -6,10 +6,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from acelera.language.ast import Attribute, Binary, Call, Expression, fold, walk
+from acelera.language.ast import Attribute, Call, Expression, fold, walk
 from acelera.language.evaluation import constant, evaluate
 from acelera.language.events import Moment, Value, seen
 from acelera.language.tree import children, rebuilt
+from acelera.trepl.conjuncts import conjuncts
 from acelera.trepl.resolved import TIME_FUNCTIONS, Aggregate, Field, Part, Stamp
 from acelera.trepl.semantics.bindings import UNSET, Bindings
 from acelera.trepl.semantics.histories import Event
@@ -65,14 +66,7 @@ class Terms:
 
     def condition(self, condition: Expression | None) -> Condition:
         """A condition, taken apart at its top-level ANDs."""
-        todo, found = [condition] if condition is not None else [], []
-        while todo:
-            each = todo.pop()
-            if isinstance(each, Binary) and each.operator == "AND":
-                todo += [each.right, each.left]
-            else:
-                found.append(self.read(each))
-        return Condition(tuple(found))
+        return Condition(tuple(self.read(each) for each in conjuncts(condition)))
 
     def read(self, expression: Expression, aggregated: bool = False) -> Read:
         """An expression with its terms replaced by slots; those of an aggregate's argument need not be kept."""
@@ -136,9 +130,15 @@ class Terms:
         )
 
     def shown(self, slot: str, bindings: Bindings) -> Value:
-        """The value of a slot as it is compared with that of others: UNSET if there is none."""
+        """The value of a slot as it is compared with that of others: UNSET if there is none.
+
+        Aggregates have a value even of nothing, as in SQL, but First and Last.
+        """
         column = self._column.get(slot)
-        return bindings.get(slot) if column is None else finished(column.function, bindings.get(slot))
+        if column is None or column.function in WITHOUT_THE_CURRENT:
+            return bindings.get(slot)
+        found = finished(column.function, bindings.get(slot))
+        return (0 if column.function == "count" else None) if found is UNSET else found
 
     def _evaluated(self, read: Read, values: Sequence[Value]) -> Value:
         held = dict(zip(read.slots, values, strict=True))

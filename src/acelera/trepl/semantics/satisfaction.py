@@ -14,8 +14,9 @@ from acelera.trepl import ast
 from acelera.trepl.resolved import EventType, Simple
 from acelera.trepl.semantics.bindings import NOTHING, Bindings
 from acelera.trepl.semantics.histories import Event
-from acelera.trepl.semantics.predecessors import OwnEvent, Path, Predecessor, grouped, own_events, placed, variables
+from acelera.trepl.semantics.predecessors import OwnEvent, Path, Predecessor, grouped, own_events, placed
 from acelera.trepl.semantics.rule_terms import Condition, Read, Terms
+from acelera.trepl.shape import bound as variables_in
 
 Sat = dict[Path, frozenset[Bindings]]
 """sat_E(·, J) for each goal E, at one stage."""
@@ -61,12 +62,13 @@ class Pattern:
         return {path: goal for path, goal in self.goals.items() if isinstance(goal, ast.Star)}
 
     @cached_property
-    def starred(self) -> dict[Path, tuple[set[str], set[str]]]:
+    def starred(self) -> dict[Path, tuple[frozenset[str], frozenset[str]]]:
         """For each star the variables that it binds, and those of stars inside it."""
         found = {}
         for path, star in self.stars.items():
-            inner = {name for other in _within(self.stars, path) for name in variables(self.stars[other])}
-            found[path] = (variables(star) - inner, inner)
+            those = [variables_in(self.stars[other]) for other in _within(self.stars, path)]
+            inner = frozenset[str]().union(*those)
+            found[path] = (variables_in(star) - inner, inner)
         return found
 
     @cached_property
@@ -77,7 +79,7 @@ class Pattern:
             outermost = min(path[:size] for size in range(len(path) + 1) if path[:size] in self.stars)
             still_to_come = [each for place, each in self.conditions.items() if place >= outermost]
             slots = {slot for condition in still_to_come for read in condition.conjuncts for slot in read.slots}
-            bound = variables(star)
+            bound = variables_in(star)
             found[path] = tuple(sorted(slot for slot in slots if self.terms.variable[slot] not in bound))
         return found
 
@@ -109,11 +111,11 @@ class Pattern:
 
     def remember(self, memory: Memory, now: Sat, events: EventsByType) -> None:
         """Let a stage be the past."""
+        firsts = [path for path, goal in self.goals.items() if isinstance(goal, ast.First)]
+        memory.occurred |= {path for path in firsts if self._occurs(path, memory, now, events)}
         for path, goal in self.goals.items():
             if isinstance(goal, ast.Prior):
                 memory.earlier.setdefault(path, set()).update(now[(*path, 0)])
-            elif isinstance(goal, ast.First) and self._occurs(path, memory, now, events):
-                memory.occurred.add(path)
         self._keep(memory, now)
 
     def _occurs(self, first: Path, memory: Memory, now: Sat, events: EventsByType) -> bool:
@@ -268,7 +270,7 @@ class _AtStage:
                 own, inner = self.pattern.starred[path]
                 return (terms.dropped(terms.round_over(each, own), inner) for each in parts[0])
             case ast.Either():
-                return (terms.dropped(each, variables(goal)) for part in parts for each in part)
+                return (terms.dropped(each, variables_in(goal)) for part in parts for each in part)
             case ast.Both():
                 return (_joined(those) for those in product(*parts))
             case ast.First():

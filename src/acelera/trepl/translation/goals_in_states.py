@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from acelera.language.ast import Expression
+from acelera.language.evaluation import constant
 from acelera.stages.model import START
 from acelera.trepl import ast
 from acelera.trepl.ast import Goal
@@ -28,11 +29,12 @@ class StarInfo:
 
 @dataclass(frozen=True)
 class Entry:
-    """A way into a goal: from a state, beginning some stars and looping others."""
+    """A way into a goal: from a state, right after `any` or not, beginning some stars and looping others."""
 
     source: int
     begins: tuple[int, ...] = ()
     loops: tuple[int, ...] = ()
+    after_any: bool = False
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,6 @@ class Place:
     name: str
     leads_to: list[tuple[Expression | None, tuple[int, ...], int]] = field(default_factory=list)
     waits: bool = False
-    is_any: bool = False
     initial: bool = False
 
 
@@ -90,8 +91,8 @@ class Skeleton:
 
     def guarded(self, star: int) -> bool:
         """Whether beginnings of a star are to be looked at: not if it takes every instance, or comes after `any`."""
-        ways = [arc.entry for arc in self.arcs if star in arc.entry.begins]
-        return not self.stars[star].every and not all(self.places[way.source].is_any for way in ways)
+        ways = [arc.entry for arc in self.arcs if star in arc.entry.begins and not arc.entry.loops]
+        return not self.stars[star].every and not all(way.after_any for way in ways)
 
     # --- parts ------------------------------------------------------------------------------------------------
 
@@ -99,14 +100,14 @@ class Skeleton:
         match goal:
             case ast.Star(body, every):
                 return self._star(body, every, imports, stars)
-            case ast.Sequence(goals, relaxed):
+            case ast.Sequence(goals, relaxed) if not is_point(goal):
                 return self._sequence(goals, relaxed, imports, stars)
             case ast.Either(parts) if not is_point(goal):
                 return self._either([self._part(each, imports, stars) for each in parts])
         return self._point(goal, imports, stars)
 
     def _point(self, goal: Goal, imports: frozenset[str], stars: tuple[int, ...]) -> Part:
-        state = self._place(Place(_name(goal), is_any=isinstance(goal, ast.Any)))
+        state = self._place(Place(_name(goal)))
         for event in ast.walk(goal):
             if isinstance(event, Simple) and event.variable is not None and stars:
                 self.star_of[event.variable] = stars[-1]
@@ -117,32 +118,39 @@ class Skeleton:
         def enter(entry: Entry, leading: bool) -> None:
             self.arcs += [Arc(entry, state, choice, imports, stars) for choice in ways]
 
-        return Part([state], enter)
+        part = Part([state], enter)
+        return replace(part, enter=self._from_zero(goal.goals, part)) if isinstance(goal, ast.Sequence) else part
 
     def _sequence(self, goals: Sequence[Goal], relaxed: bool, imports: frozenset[str], stars: tuple[int, ...]) -> Part:
         first: Part | None = None
         exits: list[int] = []
-        for goal in goals:
+        points = _points_with_tests(goals)
+        after_any = False
+        for goal in points:
             if isinstance(goal, ast.Test):
                 self._say(goal.condition, stars)
                 exits = [self._filtered(each, goal.condition, stars) for each in exits]
                 continue
             part = self._part(goal, imports, stars)
             for each in exits:
-                part.enter(Entry(self._waiting(each) if relaxed else each), False)
-            first, exits = first or part, list(part.exits)
+                part.enter(Entry(self._waiting(each)) if relaxed else Entry(each, after_any=after_any), False)
+            first, exits, after_any = first or part, list(part.exits), isinstance(goal, ast.Any)
             imports |= exported(goal).all
         assert first is not None
-        began: Part = first
-        if not isinstance(goals[0], ast.Any):
-            return Part(exits, began.enter)
+        return Part(exits, self._from_zero(points[:1], first))
+
+    def _from_zero(self, begin: Sequence[Goal], part: Part) -> Callable[[Entry, bool], None]:
+        """How to enter what a sequence begins with: `any` is satisfied before the first stage, too."""
+        if not isinstance(begin[0], ast.Any):
+            return part.enter
+        tests = [each.condition for each in begin if isinstance(each, ast.Test)]
 
         def enter(entry: Entry, leading: bool) -> None:
-            began.enter(entry, False)
-            if leading:
-                self.places[began.exits[0]].initial = True
+            part.enter(entry, False)
+            if leading and all(constant(each) is True for each in tests):
+                self.places[part.exits[0]].initial = True
 
-        return Part(exits, enter)
+        return enter
 
     def _star(self, body: Goal, every: bool, imports: frozenset[str], stars: tuple[int, ...]) -> Part:
         number = len(self.stars)
@@ -170,7 +178,7 @@ class Skeleton:
         return len(self.places) - 1
 
     def _filtered(self, state: int, condition: Expression, stars: tuple[int, ...]) -> int:
-        target = self._place(Place(f"{self.places[state].name}, …", is_any=self.places[state].is_any))
+        target = self._place(Place(f"{self.places[state].name}, …"))
         self.places[state].leads_to.append((condition, stars, target))
         return target
 
@@ -185,6 +193,18 @@ class Skeleton:
     def _say(self, condition: Expression, stars: tuple[int, ...]) -> None:
         self.said.append(Said(condition, self._position, stars))
         self._position += 1
+
+
+def _points_with_tests(goals: Sequence[Goal]) -> list[Goal]:
+    """The goals of a sequence; a point and the tests right after it are one point."""
+    found: list[Goal] = []
+    for goal in goals:
+        if isinstance(goal, ast.Test) and is_point(found[-1]) and not isinstance(found[-1], ast.Test):
+            before = found.pop()
+            parts = before.goals if isinstance(before, ast.Sequence) else (before,)
+            goal = ast.Sequence((*parts, goal))
+        found.append(goal)
+    return found
 
 
 def _name(goal: Goal) -> str:

@@ -31,6 +31,7 @@ class Needs:
     current: dict[tuple[str, Expression], int] = field(default_factory=dict)
     before: dict[tuple[str, Expression], int] = field(default_factory=dict)
     first: dict[tuple[str, Expression], int] = field(default_factory=dict)
+    first_before: dict[tuple[str, Expression], int] = field(default_factory=dict)
     totals: dict[tuple[str, str, Expression | None], int] = field(default_factory=dict)
     flags: dict[int, int] = field(default_factory=dict)
 
@@ -78,6 +79,14 @@ class Terms:
             self.needs.first[key] = self._register(f"first {variable}", self._typed(term))
         return self.needs.first[key]
 
+    def _first_before(self, variable: str, term: Expression) -> int:
+        """The first as it was before the current round."""
+        key = (variable, term)
+        self._first(variable, term)
+        if key not in self.needs.first_before:
+            self.needs.first_before[key] = self._register(f"first {variable} before", self._typed(term))
+        return self.needs.first_before[key]
+
     def _total(self, term: Aggregate) -> int:
         key = (term.function, term.variable, term.argument)
         if key not in self.needs.totals:
@@ -93,6 +102,13 @@ class Terms:
         return self.needs.flags[star]
 
     # --- expressions ------------------------------------------------------------------------------------------
+
+    def compared(self, term: Term, stars: Sequence[int]) -> Expression:
+        """A term as guards compare it in some stars: there, the current round is not the first of anything."""
+        if isinstance(term, Aggregate) and term.function == "first" and self._star_of[term.variable] in stars:
+            assert term.argument is not None
+            return Held(self._first_before(term.variable, term.argument))
+        return self._term(term, None, stars)
 
     def conditions(
         self, condition: Expression | None, own: str | None, stars: Sequence[int]

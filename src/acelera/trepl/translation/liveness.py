@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from acelera.language.ast import Expression
 from acelera.language.tree import walk
@@ -24,6 +25,15 @@ def live_registers(machine: Machine) -> tuple[frozenset[int], ...]:
             changed |= found != live[number]
             live[number] = found
     return tuple(live)
+
+
+def with_little_cleared(machine: Machine) -> Machine:
+    """The same without clearing what holds nothing: only registers that matter are held in a state."""
+    edges = tuple(
+        replace(edge, clears=tuple(each for each in edge.clears if each in machine.live[edge.source]))
+        for edge in machine.edges
+    )
+    return replace(machine, edges=edges)
 
 
 def _at_arrival(machine: Machine, state: int, live: list[frozenset[int]]) -> frozenset[int]:

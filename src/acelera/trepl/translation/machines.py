@@ -34,8 +34,9 @@ from acelera.trepl.translation.choices import Taken, Together
 from acelera.trepl.translation.detectors import Detector, Term, Told, split, terms_of
 from acelera.trepl.translation.goals_in_states import Arc, Skeleton, StarInfo
 from acelera.trepl.translation.held_terms import Terms
-from acelera.trepl.translation.liveness import live_registers
+from acelera.trepl.translation.liveness import live_registers, with_little_cleared
 from acelera.trepl.translation.phases import phases
+from acelera.trepl.translation.starting import begun_at_once
 from acelera.trepl.translation.typing import typed
 
 ANYONE = ""
@@ -236,8 +237,10 @@ class _Assembly:
             stage,
             tuple(self.firsts),
         )
-        machine = replace(machine, phases=phases(machine, self.edge_owner, self.head_owner))
-        machine = replace(machine, live=live_registers(machine))
+        machine, kept = begun_at_once(machine)
+        owners = [self.edge_owner[number] for number in kept]
+        machine = replace(machine, phases=phases(machine, owners, self.head_owner))
+        machine = with_little_cleared(replace(machine, live=live_registers(machine)))
         slots = tuple(tuple(each) for each in events.slots)
         return Translation(
             machine, tuple(events.tables), slots, tuple(events.stage_slots), dict(events.types), tuple(self.shown)
@@ -251,12 +254,9 @@ class _Detection:
         self.assembly, self.owner, self.detector = assembly, owner, detector
         self.skeleton = Skeleton(detector.goal)
         self.tables: dict[str, int] = {}
-        for arc in self.skeleton.arcs:
-            for together in (arc.choice.taken, *arc.choice.absent):
-                for taken in together.events:
-                    table = assembly.events.table(taken.event.types[0])
-                    if taken.event.variable is not None:
-                        self.tables[taken.event.variable] = table
+        for event in walk(detector.goal):
+            if isinstance(event, Simple) and event.variable is not None:
+                self.tables[event.variable] = assembly.events.table(event.types[0])
         self.terms = Terms(owner, assembly.registers, self.skeleton.star_of, self._typed, self._slot, self._prepared)
         self.base = len(assembly.states) - 1
         self.guards: dict[int, int] = {}
@@ -288,7 +288,8 @@ class _Detection:
                 self.guards[star.number] = len(self.assembly.guards)
                 self.assembly.guards.append(Guard(f"star {star.number}", self._key(star)))
         for place, found in zip(skeleton.places[1:], outcomes[1:], strict=True):
-            self.assembly.states.append(State(place.name, found, place.waits, place.initial))
+            name = f"{self.detector.name}: {place.name}"
+            self.assembly.states.append(State(name, found, place.waits, place.initial))
         for arc in skeleton.arcs:
             self.assembly.edges.append(self._edge(arc))
             self.assembly.edge_owner.append(self.owner)
@@ -383,8 +384,7 @@ class _Detection:
                 continue
             for term in terms_of(said.condition):
                 if term.variable not in star.binds and self._is_there(term, star):
-                    plain = replace(term, moved=None) if isinstance(term, Part) else term
-                    found[self.terms.expression(plain, None, (*star.around, star.number))] = None
+                    found[self.terms.compared(term, (*star.around, star.number))] = None
         return tuple(found)
 
     def _is_there(self, term: Term, star: StarInfo) -> bool:
@@ -396,9 +396,11 @@ class _Detection:
 
     def _edge(self, arc: Arc) -> Edge:
         entry, needs, loops = arc.entry, self.terms.needs, arc.entry.loops
+        looking_back = ((needs.before, needs.current), (needs.first_before, needs.first))
         moves = tuple(
-            (register, needs.current[key])
-            for key, register in needs.before.items()
+            (register, sources[key])
+            for registers, sources in looking_back
+            for key, register in registers.items()
             if self.skeleton.star_of[key[0]] in loops
         )
         stays = self._staying(arc)
@@ -426,7 +428,8 @@ class _Detection:
         going_on = set(arc.stars) - set(arc.entry.begins)
         stays = {register for (name, _), register in needs.current.items() if name in arc.imports}
         same_round = going_on - set(arc.entry.loops)
-        stays |= {register for (name, _), register in needs.before.items() if star_of[name] in same_round}
+        for registers in (needs.before, needs.first_before):
+            stays |= {register for (name, _), register in registers.items() if star_of[name] in same_round}
         for name, register in [
             *((name, register) for (name, _), register in needs.first.items()),
             *((name, register) for (_, name, _), register in needs.totals.items()),
