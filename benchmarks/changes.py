@@ -107,7 +107,7 @@ def by_sql(text: str) -> Callable[[pa.Table], int]:
         with duckdb.connect() as db:
             db.execute("SET threads = 1")
             db.register("given", table)
-            return int(db.execute(text).fetch_arrow_table().num_rows)
+            return int(db.execute(text).to_arrow_table().num_rows)
 
     return run
 

@@ -1,7 +1,8 @@
 """Compiles the kernels before the tests begin, so that not every process does.
 
-`python tests/warming.py tables registers` runs queries that use all kernels but a few; one process for each part. Both
-compile the register machine, which takes longest: `registers` also for what UNLESS forbids.
+`python tests/warming.py tables registers changes` runs what uses all kernels but a few; one process for each part. The
+first two compile the register machine, which takes longest: `registers` also for what UNLESS forbids; `changes` those
+of rules over changes.
 """
 
 from __future__ import annotations
@@ -25,9 +26,17 @@ PARTS = {
 }
 
 
+CHANGES = "changes"
+RULES = """
+monitor a partition by s; derived d(v, n);
+Phase: (* a(X, X.f > Last(X.f)), Count(X) >= 2, !a(U, U.f > X.f)) -> d(X.v + 1, Avg(X.f)), write(X.s, Max(X.v));
+Later: [d(X), a(Y, Y.v = X.v)] -> write(Y.s);
+"""
+
+
 def warm() -> None:
     """All parts at once."""
-    started = [subprocess.Popen([sys.executable, __file__, part]) for part in PARTS]
+    started = [subprocess.Popen([sys.executable, __file__, part]) for part in (*PARTS, CHANGES)]
     failed = [process.args for process in started if process.wait()]
     assert not failed, failed
 
@@ -49,7 +58,9 @@ def run(part: str) -> None:
             "ts": pa.array(np.arange(size) * 1_000_000, pa.timestamp("us")),
         }
     )
-    for text in PARTS[part]:
+    if part == CHANGES:
+        ac.trepl(RULES).run({"a": ac.cdc.inserts(table, time="ts")})
+    for text in PARTS.get(part, ()):
         query = ac.query(text)
         query.run(table, order_by="ts")
         session = query.open(table.schema, order_by="ts")

@@ -58,7 +58,9 @@ def tables_of(program: Program, history: Iterable[Change]) -> Tables:
 
 def _table(rows: list[dict[str, Any]], program: Program, relation: str) -> pa.Table:
     attributes = program.relations[relation].attributes
-    types = {KIND: pa.int8(), f"{INSTANT}0": pa.int64(), TIME: program.timestamp.arrow}
+    numbered = any(row[f"{INSTANT}0"] < 10**6 for row in rows)  # an instant that is no time
+    instant = pa.int64() if numbered else program.timestamp.arrow
+    types = {KIND: pa.int8(), f"{INSTANT}0": instant, TIME: program.timestamp.arrow}
     types |= {f"{side}{name}": kind.arrow for side in (NEW, OLD) for name, kind in attributes.items()}
     return pa.table({name: _column([row.get(name) for row in rows], kind) for name, kind in types.items()})
 

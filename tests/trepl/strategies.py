@@ -269,7 +269,7 @@ class Expressions:
 
     def conditions(self, scope: Scope, own: Bound) -> list[str]:
         """The conditions of a goal, mostly one."""
-        return [self.condition(scope, own) for _ in range(self.one_of([0, 1, 0, 1, 2]))]
+        return [self.condition(scope, own) for _ in range(self.one_of([0, 1, 0, 1, 0, 2]))]
 
 
 # --- goals ------------------------------------------------------------------------------------------------------------

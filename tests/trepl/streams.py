@@ -72,7 +72,8 @@ def histories(draw: st.DrawFn, most: int = 12, crowd: int = 3, granularity: str 
     """Up to so many stages of up to so many changes; `granularity` says how instants and timestamps belong together."""
     dice = _Dice(draw)
     chosen = granularity or dice.one_of(["timestamp", "timestamp", "transaction", "disorder"])
-    return _history(dice, dice.number(min(3, most), most), crowd, chosen)
+    size = min(dice.one_of([3, 6, 9, 12]), most)
+    return _history(dice, size, crowd, chosen)
 
 
 @st.composite

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import replace
+
 import pytest
 
 from acelera.language.events import Moment
 from acelera.language.types import INT
+from acelera.stages import quick_machine
 from acelera.trepl.checker import check
 from acelera.trepl.history import Change, Fired
 from acelera.trepl.parser import parse
 from acelera.trepl.resolved import Relation
 from acelera.trepl.semantics import fired
+from trepl.engine_runs import run_engine
 from trepl.machine_runs import run_plainly
 from trepl.streams import TIMESTAMP
 
@@ -63,6 +68,13 @@ CASES: dict[str, tuple[str, str, list[str]]] = {
         "a1 / b1 a2 / b1 / c",
         ["4: 1"],
     ),
+    "what can never be satisfied": ("monitor a; R: (!any & a(X)) -> write(X.k, X.v);", "a1 / a1", []),
+    "a key of an event that is never made": (
+        """Begin Module M monitor a; derived d(k); R: a(X) -> write(X.k); End Module.
+           Begin Module N monitor M.d, a partition by k; R: a(X) -> write(X.k); End Module.""",
+        "a1 / a2",
+        ["1: 1", "1: 1", "1: 2", "2: 2"],
+    ),
 }
 """A program, what happens (stages are parted by `/`, `a12` is an insert into a with k = 1, v = 2), and what fires."""
 
@@ -76,13 +88,27 @@ def history(text: str) -> list[Change]:
     return found
 
 
-def told(rows: list[Fired]) -> list[str]:
+def told(rows: Iterable[Fired]) -> list[str]:
     return sorted(f"{each.stage}: {' '.join(map(str, each.arguments))}" for each in rows)
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_meaning_and_machines(name: str) -> None:
+def test_meaning_machines_and_engine(name: str) -> None:
     text, happened, expected = CASES[name]
     program = check(parse(text).program, RELATIONS, TIMESTAMP).program
     assert told(fired(program, history(happened))) == expected
-    assert told(list(set(run_plainly(program, history(happened))))) == expected
+    assert told(set(run_plainly(program, history(happened)))) == expected
+    assert told(run_engine(program, history(happened))) == expected
+
+
+def test_who_waits_is_not_forgotten_if_times_do_not_order_stages(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Instants may be timestamps, but others than those of events."""
+    monkeypatch.setattr(quick_machine, "_KEPT", -1)
+    text = "monitor a, b; R: [a(X), b(Y, Y.Timestamp - X.Timestamp <= INTERVAL 1 SECONDS)] -> write(Y.k);"
+    program = check(parse(text).program, RELATIONS, TIMESTAMP).program
+    changes = [
+        replace(each, instant=Moment(stage * 10**9), timestamp=Moment(seconds * 10**9))
+        for stage, (each, seconds) in enumerate(zip(history("a1 / b2 / b3"), (5, 9, 5), strict=True), 1)
+    ]
+    assert told(fired(program, changes)) == ["3: 3"]
+    assert told(run_engine(program, changes, [1, 2])) == ["3: 3"]

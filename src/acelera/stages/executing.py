@@ -155,6 +155,13 @@ def carry_out_quickly(mem: int, what: int, a: int, b: int, c: int, place: int, r
     elif what == at.CLEAR:
         for index in range(row + a, row + a + b + 1):
             put(mem, index, 0)
+    elif what == at.PUSH or what == at.PUSH_AVERAGE:  # compiled
+        stack, tag = get(mem, at.STACK), get(mem, row + a)
+        put(mem, stack + 2 * get(mem, at.STACK_SIZE) + b, c if tag == op.UNSET else tag)
+        if what == at.PUSH:
+            put(mem, stack + b, get(mem, row + a + 1))
+        elif tag == op.VALUE:
+            put_float(mem, stack + b, clean(get_float(mem, row + a + 1) / get(mem, row + a + 2)))
     elif what == at.COPY:
         put(mem, row + a, get(mem, row + b))
         put(mem, row + a + 1, get(mem, row + b + 1))

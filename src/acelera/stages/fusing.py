@@ -53,6 +53,9 @@ class _Fusing:
 
     def stretch(self, begin: int, end: int) -> list[Row]:
         """The instructions of a stretch; if some are not quick, this is said before."""
+        pushes = self._pushes(begin, end)
+        if pushes is not None:
+            return pushes
         rows: list[Row] = []
         slowly = False
         while begin < end:
@@ -61,6 +64,28 @@ class _Fusing:
             slowly |= found is None
             begin += found.size if found else 1
         return [[at.SLOWLY, *[0] * (at.INSTRUCTION - 1)], *rows] if slowly else rows
+
+    def _pushes(self, begin: int, end: int) -> list[Row] | None:
+        """A stretch that leaves registers and aggregates on the stack, one after the other, and does nothing else."""
+        rows: list[Row] = []
+        while begin < end:
+            what, a, aggregate, _ = self._at(begin)
+            function, flavour = divmod(aggregate, op.FLAVOURS)
+            if what == op.NEW:
+                rows.append([at.PUSH, a, len(rows), op.UNSET, 0, 0, 0, 0])
+                begin += 1
+            elif what == op.FINISH and function == op.COUNT:
+                rows.append([at.PUSH, a, len(rows), op.VALUE, 0, 0, 0, 0])
+                begin += 3  # with the 0 that it is if there is none
+            elif what == op.FINISH and function in (op.SUM, op.MIN, op.MAX) and flavour != op.TIMES:
+                rows.append([at.PUSH, a, len(rows), op.NULL, 0, 0, 0, 0])
+                begin += 1
+            elif what == op.FINISH and function == op.AVG and flavour == op.FLOATS:
+                rows.append([at.PUSH_AVERAGE, a, len(rows), op.NULL, 0, 0, 0, 0])
+                begin += 1
+            else:
+                return None
+        return rows if begin == end else None
 
     def _plain(self, number: int) -> Row:
         """An instruction as it is, with its constant in it."""

@@ -14,7 +14,7 @@ from acelera.engine.registers.stack_machine import HOLDS, REFUSED
 from acelera.stages import layout as at
 from acelera.stages import tables as t
 from acelera.stages.executing import carry_out, carry_out_on_all
-from acelera.stages.raw_memory import get, put
+from acelera.stages.raw_memory import copy, get, put
 from acelera.stages.row_sets import added, alike, found, hashed
 
 DONE, ROWS, WAITS, EVENTS, TOLD, GUARDS, LATER, ARENA, FAILED, TOO_MANY = range(10)
@@ -54,8 +54,7 @@ def depth_of(mem: int, depth: int) -> Array:
 @by_address_inlined
 def copied(mem: int, source: int, target: int) -> None:
     """Copy registers."""
-    for index in range(get(mem, at.WIDTH)):
-        put(mem, target + index, get(mem, source + index))
+    copy(mem, source, target, get(mem, at.WIDTH))
 
 
 @by_address_inlined
@@ -270,9 +269,10 @@ def absent(mem: int, stage: int, key: int, absence: int) -> int:
 def guard_row(mem: int, stage: int, guard: int, registers: int, first: int, size: int) -> bool:
     """A guard, its key by registers, and the events that were taken, as the row at hand; False if that failed."""
     given, row = get(mem, at.GUARDS) + guard * t.GUARD_COLUMNS, get(mem, at.ROW)
-    outcome = carry_out(mem, get(mem, given + t.KEY), get(mem, given + t.KEY_END), registers, 0)
-    if outcome == CODE_FAILED:
-        return False
+    if get(mem, given + t.KEY) < get(mem, given + t.KEY_END):
+        outcome = carry_out(mem, get(mem, given + t.KEY), get(mem, given + t.KEY_END), registers, 0)
+        if outcome == CODE_FAILED:
+            return False
     values = get(mem, at.STACK)
     tags = values + 2 * get(mem, at.STACK_SIZE)
     put(mem, row, guard)
@@ -455,9 +455,10 @@ def take_together(mem: int, stage: int, key: int, first: int, edge: int, row: in
             inputs = get(mem, at.INPUTS) + 2 * event * get(mem, at.SLOTS)
             for begin in range(0, count, at.BLOCK_ROWS):
                 size = min(count - begin, at.BLOCK_ROWS)
-                for index in range(size * width):
-                    put(mem, block + index, get(mem, row + begin * width + index))
-                carry_out_on_all(mem, get(mem, place + t.PREPARE), get(mem, place + t.PREPARED), block, size, inputs)
+                copy(mem, row + begin * width, block, size * width)
+                code, end = get(mem, place + t.PREPARE), get(mem, place + t.PREPARED)
+                if code < end:
+                    carry_out_on_all(mem, code, end, block, size, inputs)
                 code, end = get(mem, step + t.STEP_CODE), get(mem, step + t.STEP_END)
                 size = carry_out_on_all(mem, code, end, block, size, inputs)
                 if size < 0:
@@ -478,8 +479,8 @@ def arrive_together(mem: int, stage: int, key: int, first: int, block: int, coun
         given = get(mem, at.OUTCOMES) + number * t.OUTCOME_COLUMNS
         asks = get(mem, given + t.IF) < get(mem, given + t.TRIM)
         rests = number + 1 == end and not asks and get(mem, given + t.REST) >= 0
-        if rests:
-            trim, trimmed = get(mem, given + t.TRIM), get(mem, given + t.TRIM_END)
+        trim, trimmed = get(mem, given + t.TRIM), get(mem, given + t.TRIM_END)
+        if rests and trim < trimmed:
             carry_out_on_all(mem, trim, trimmed, block, count, 0)
         for index in range(count):
             row = block + index * width
@@ -558,8 +559,9 @@ def settle(mem: int, key: int) -> int:
         put(mem, here + at.KEY_ROOM, room)
         put(mem, at.USED, get(mem, at.USED) + room)
     target = get(mem, at.ARENA) + get(mem, here + at.KEY_AT) * width
-    for index in range(count * width):
-        put(mem, target + index, get(mem, get(mem, at.ROWS) + index))
+    same = count == get(mem, here + at.KEY_COUNT) and alike(mem, get(mem, at.ROWS), target, count * width)
+    put(mem, at.SAME, 1 if same else 0)
+    copy(mem, get(mem, at.ROWS), target, count * width)
     put(mem, here + at.KEY_COUNT, count)
     return DONE
 
@@ -625,6 +627,13 @@ def advance(mem: int, stage: int, most: int) -> tuple[int, int]:
             lacking = begin_history(mem, stage, key)
             if lacking == DONE:
                 waited, used, head = get(mem, at.WAITING), get(mem, at.USED), get(mem, here + at.KEY_HEAD)
+        silent = get(mem, stage_of(mem, stage) + at.STAGE_SILENT)
+        while silent > 0 and lacking == DONE:
+            lacking = take_stage(mem, get(mem, at.STAGE_COUNT), key, -1, head)
+            if lacking == DONE:
+                waited, used, head = get(mem, at.WAITING), get(mem, at.USED), get(mem, here + at.KEY_HEAD)
+                silent = 0 if get(mem, at.SAME) == 1 else silent - 1
+                put(mem, stage_of(mem, stage) + at.STAGE_SILENT, silent)
         if lacking == DONE:
             lacking = take_stage(mem, stage, key, first, head)
         if lacking != DONE:

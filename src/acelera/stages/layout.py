@@ -77,6 +77,7 @@ from __future__ import annotations
     TOLD_MASK,
     # what is counted
     EPOCH,
+    SAME,
     RESTING,
     WAITING,
     TOLD_COUNT,
@@ -85,7 +86,7 @@ from __future__ import annotations
     POSTPONED,
     OWN,
     HEADER,
-) = range(73)
+) = range(74)
 
 KEY_AT, KEY_COUNT, KEY_ROOM, KEY_SEEN, KEY_STAGES, KEY_HEAD, KEY_COLUMNS = range(7)
 """A key: where its configurations stand in the arena, flags, how many stages it has had, and the last who waits."""
@@ -96,12 +97,13 @@ STAGE_BEGIN, STAGE_END, STAGE_KEY, STAGE_TIME, STAGE_SILENT, STAGE_COLUMNS = ran
 OPERATION, A, B, C, LOW, HIGH, TAG, UNLESS, INSTRUCTION = range(9)
 """An instruction, with the two numbers and the tag of a constant."""
 
-TEST, TEST_INPUT, COUNT_ONE, ADD_FLOAT, PUT, COPY, CLEAR, SLOWLY = range(100, 108)
+TEST, TEST_INPUT, COUNT_ONE, ADD_FLOAT, PUT, COPY, CLEAR, PUSH, PUSH_AVERAGE, SLOWLY = range(100, 110)
 """Instructions that do what several of the register machine do.
 
 TEST requires a comparison (C) of two values, of floats if LOW is 1; which they are, OF_… says (A // 8 and A % 8), and B
 and HIGH where they are. It is left out if the register at UNLESS holds nothing. TEST_INPUT requires a truth of the
-event. COUNT_ONE and ADD_FLOAT are folds, PUT and COPY stores. SLOWLY stands before instructions of all kinds.
+event. COUNT_ONE and ADD_FLOAT are folds, PUT and COPY stores. PUSH and
+PUSH_AVERAGE leave a register or the mean of floats on the stack, at B; SLOWLY stands before instructions of all kinds.
 """
 
 BLOCK_ROWS = 64

@@ -189,7 +189,9 @@ class QuickMachine:
         memory.hold(at.TYPES, room)[:given] = batch.types
         inputs = memory.hold(at.INPUTS, room * slots)[: given * slots].reshape(-1, slots)
         inputs[:, : batch.inputs.shape[1]] = batch.inputs
-        memory.put(at.STAGES, batch.stages)
+        listed = memory.hold(at.STAGES, batch.stages.size + at.STAGE_COLUMNS)
+        listed[: batch.stages.size] = batch.stages.reshape(-1)
+        listed[batch.stages.size :] = 0  # a stage without events
         memory.put(at.STAGE_INPUTS, batch.stage_inputs)
         memory[at.GIVEN], memory[at.EVENT_ROOM], memory[at.STAGE_COUNT] = given, room, len(batch.stages)
 

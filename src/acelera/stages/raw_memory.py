@@ -14,7 +14,7 @@ from llvmlite import ir
 from numba import carray, types  # type: ignore[attr-defined]
 from numba.extending import intrinsic
 
-from acelera.engine.jit import AS_PYTHON, Array, by_address
+from acelera.engine.jit import AS_PYTHON, Array, by_address, by_address_inlined
 
 _SIZE = 8
 
@@ -118,3 +118,10 @@ numbers_at: Callable[[int, int, int], Array] = _numbers_plainly if AS_PYTHON els
 
 floats_at: Callable[[int, int, int], Array] = _floats_plainly if AS_PYTHON else _floats
 """The same, of floats."""
+
+
+@by_address_inlined
+def copy(address: int, source: int, target: int, count: int) -> None:
+    """Copy so many numbers from one place to another."""
+    for index in range(count):
+        put(address, target + index, get(address, source + index))

@@ -15,6 +15,7 @@ from acelera.stages.coding import coded
 from acelera.trepl.resolved import Derive, Module, Program
 from acelera.trepl.running.carriers import Plain, Quick
 from acelera.trepl.running.module_runs import ARGUMENT, Machine, ModuleRun
+from acelera.trepl.running.ordering import pieces
 from acelera.trepl.stepping import Place
 from acelera.trepl.time_functions import time_functions
 from acelera.trepl.translation.machines import Translation, translate
@@ -35,14 +36,19 @@ class ChangeEngine:
         if self._failed:
             raise UsageError("the engine has failed before; go on from a snapshot, or open it anew")
         self._failed = True
-        found: dict[Place, pa.Table] = {}
+        found: dict[Place, list[pa.Table]] = {}
+        for piece in pieces(given):
+            for place, table in self._step(piece):
+                found.setdefault(place, []).append(table)
+        self._failed = False
+        return {place: pa.concat_tables(tables) for place, tables in found.items()}
+
+    def _step(self, given: Mapping[str, pa.Table]) -> Iterator[tuple[Place, pa.Table]]:
         made: dict[tuple[str, str], pa.Table] = {}
         for module in self._program.modules:
             outputs = self._runs[module.name].step(given, made)
-            found |= outputs
+            yield from outputs.items()
             made |= dict(_events(module, outputs))
-        self._failed = False
-        return found
 
     def snapshot(self) -> bytes:
         """All that is needed to go on elsewhere."""

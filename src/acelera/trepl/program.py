@@ -269,11 +269,17 @@ class Program:
           stratum 1: Sale
           stratum 2: Tell
           derives sold(id string)
+        <BLANKLINE>
+        plan
+          Main: 2 states, 2 registers, compiled
+          Main: keeps open instances for the whole history, until there is a stage that does not extend them
         """
         if sources is None:
             return explained(self.ast, self.text, ())
         compiled = self._compiled(by_relation(sources), how(options))
-        return explained(self.ast, self.text, compiled.warnings, compiled.program)
+        from acelera.trepl.plan_lines import plan_lines
+
+        return explained(self.ast, self.text, compiled.warnings, compiled.program, plan_lines(compiled.program))
 
     def datalog(self, sources: object, **options: Unpack[Options]) -> str:
         """The rules of Datalog that the program stands for, to be read; sources are those of `check`.

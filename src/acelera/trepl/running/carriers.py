@@ -22,6 +22,7 @@ from acelera.stages.plain_machine import Happened, PlainMachine, Stage, Standing
 from acelera.stages.quick_machine import Batch, QuickMachine
 from acelera.tables import leaves, plain_values
 from acelera.trepl.running.module_runs import Answer, Given
+from acelera.trepl.running.ordering import is_in_order
 from acelera.trepl.time_functions import Functions
 from acelera.trepl.translation.machines import Translation
 
@@ -43,8 +44,7 @@ class Quick:
         inputs = self._inputs(given)
         stage_inputs = self._stage_inputs(given)
         begin, end = given.begins[:-1], given.begins[1:]
-        nothing = np.zeros(len(begin), np.int64)
-        listed = np.stack((begin, end, given.keys, self._times(given), nothing), axis=1)
+        listed = np.stack((begin, end, given.keys, self._times(given), given.silent), axis=1)
         heard = []
         for first, last in _cut(given.begins):
             low, high = given.begins[first], given.begins[last]
@@ -85,7 +85,7 @@ class Quick:
 
     def _put(self, inputs: Ints, slot: int, places: Ints, column: Any, kind: Type) -> None:
         """Write a column to a slot of events."""
-        there: Any = slice(None) if len(places) == len(inputs) and _in_order(places) else places
+        there: Any = slice(None) if len(places) == len(inputs) and is_in_order(places) else places
         inputs[there, 2 * slot] = self._numbers(column, kind.kind)
         if column.null_count:
             missing = column.is_null().to_numpy(zero_copy_only=False)
@@ -166,10 +166,6 @@ def _cut(begins: Ints) -> Iterator[tuple[int, int]]:
         first = last
 
 
-def _in_order(places: Ints) -> bool:
-    return len(places) == 0 or (places[0] == 0 and bool((np.diff(places) == 1).all()))
-
-
 class Plain:
     """On plain values, event by event."""
 
@@ -191,6 +187,11 @@ class Plain:
         for number, key in enumerate(given.keys.tolist()):
             standing = self._standing.setdefault(key, None) or self._machine.begin()  # type: ignore[arg-type]
             self._standing[key] = standing
+            for _ in range(int(given.silent[number])):
+                before = set(standing.resting)
+                self._machine.step(standing, Stage(()))
+                if standing.resting == before:
+                    break
             time = int(given.first_times[number]) * factor if factor and given.in_order else None
             slots = tuple(values[number] for values in stage_slots)
             stage = Stage(events[given.begins[number] : given.begins[number + 1]], slots, time)

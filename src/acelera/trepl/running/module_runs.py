@@ -13,10 +13,11 @@ import pyarrow as pa
 from acelera.cdc.layout import INSTANT, KIND, TIME
 from acelera.engine.session.keys import Keys, count_positions
 from acelera.errors import DataError
-from acelera.language.types import Type
+from acelera.language.types import NULL, Type, unify
+from acelera.stages.counting import count_silent
 from acelera.trepl.ast import KINDS
 from acelera.trepl.resolved import Derive, EventType, Module, Program
-from acelera.trepl.running.ordering import ranks, stages
+from acelera.trepl.running.ordering import ranks, stages, taken
 from acelera.trepl.running.slot_columns import SlotColumns, computed, stage_columns
 from acelera.trepl.time_functions import Functions
 from acelera.trepl.translation.machines import Translation
@@ -35,9 +36,10 @@ class Given(NamedTuple):
     tables: Mapping[int, tuple[SlotColumns, Ints]]
     begins: Ints
     keys: Ints
+    silent: Ints  # how many stages without events of the key come before each
     times: Any
     first_times: Ints
-    in_order: bool  # whether times are never smaller than those of stages before
+    in_order: bool  # whether times are what orders stages
     stage_columns: SlotColumns
 
 
@@ -101,11 +103,17 @@ class ModuleRun:
         self._counts = np.zeros(1, np.int64)
 
     def _key_type(self, name: str) -> Type:
-        event = self._module.universe[0]
+        """The type that holds an attribute of all events; that of one that is never made holds nothing."""
+        found = NULL
+        for event in self._module.universe:
+            found = unify(found, self._attributes(event)[name]) or found
+        return found
+
+    def _attributes(self, event: EventType) -> Mapping[str, Type]:
         if event.module is None:
-            return self._program.relations[event.name].attributes[name]
+            return self._program.relations[event.name].attributes
         other = next(each for each in self._program.modules if each.name == event.module)
-        return other.derived[event.name][name]
+        return other.derived[event.name]
 
     # --- in ---------------------------------------------------------------------------------------------------
 
@@ -121,29 +129,31 @@ class ModuleRun:
         order, begins = stages(np.concatenate(ranks(instants)), keys)
         whole_instants = pa.concat_tables(instants)
         times = pa.concat_tables([table.select([TIME]) for _, table, _ in parts]).column(0)
-        times = times.take(pa.array(order)).combine_chunks()
+        in_order = whole_instants.num_columns == 1 and whole_instants.column(0).equals(times)
+        times = taken(times, order).combine_chunks()
         times = pa.concat_arrays(times.chunks) if isinstance(times, pa.ChunkedArray) else times
         ticks = np.asarray(times.cast(pa.int64()).to_numpy(zero_copy_only=False))
         latest = pa.array(np.maximum.reduceat(ticks, begins[:-1])).cast(times.type)
         stage_keys = keys[order][begins[:-1]]
+        numbers, silent = self._numbered(stage_keys, [table for _, table, _ in parts], order[begins[:-1]])
         asked = Given(
             types[order],
             dict(self._placed(parts, columns, order)),
             begins,
             stage_keys,
+            silent,
             latest,
             np.minimum.reduceat(ticks, begins[:-1]),
-            whole_instants.num_columns == 1 and whole_instants.column(0).type == times.type,
+            in_order,
             stage_columns(latest, self._program.zone, self._functions),
         )
-        numbers = self._numbered(stage_keys)
         answers = self.machine.take(asked, len(self._keys))
         firsts = order[begins[:-1]]
         shown = pa.table(
             {
-                **{f"{KEY}{name}": column.take(pa.array(firsts)) for name, column in self._key_columns(columns)},
+                **{f"{KEY}{name}": taken(column, firsts) for name, column in self._key_columns(columns)},
                 STAGE: pa.array(numbers),
-                **{name: whole_instants.column(name).take(pa.array(firsts)) for name in whole_instants.column_names},
+                **{name: taken(whole_instants.column(name), firsts) for name in whole_instants.column_names},
                 TIME: latest,
             }
         )
@@ -192,15 +202,20 @@ class ModuleRun:
             yield number, (each, places[begin : begin + table.num_rows])
             begin += table.num_rows
 
-    def _numbered(self, keys: Ints) -> Ints:
-        """The numbers of stages within their keys."""
+    def _numbered(self, keys: Ints, tables: Sequence[pa.Table], firsts: Ints) -> tuple[Ints, Ints]:
+        """The numbers of stages within their keys, or those that changes have, and how many are left out before."""
         if len(self._keys) > len(self._counts):
             counts = np.zeros(max(2 * len(self._counts), len(self._keys)), np.int64)
             counts[: len(self._counts)] = self._counts
             self._counts = counts
-        numbers = np.empty(len(keys), np.int64)
-        count_positions(keys, self._counts, numbers)
-        return numbers
+        numbers, silent = np.empty(len(keys), np.int64), np.zeros(len(keys), np.int64)
+        if STAGE not in tables[0].column_names:
+            count_positions(keys, self._counts, numbers)
+            return numbers, silent
+        given = np.concatenate([np.asarray(table.column(STAGE).to_numpy()) for table in tables])
+        numbers[:] = given[firsts]
+        count_silent(keys, numbers, self._counts, silent)
+        return numbers, silent
 
     # --- out --------------------------------------------------------------------------------------------------
 
@@ -211,7 +226,7 @@ class ModuleRun:
             if answer is None:
                 continue
             kinds = self._argument_types(each.rule, each.action)
-            rows = stages_shown.take(pa.array(answer.stages))
+            rows = taken(stages_shown, answer.stages)
             for number, (expression, kind) in enumerate(zip(each.arguments, kinds, strict=True), 1):
                 column = computed(expression, answer.columns, len(answer.stages), kind, self._functions)
                 rows = rows.append_column(f"{ARGUMENT}{number}", column)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,7 +10,12 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from acelera.cdc.layout import INSTANT
+
 Ints = npt.NDArray[Any]
+
+_AT_ONCE = 1 << 15
+"""How many changes are worked on at once."""
 
 
 class Stages(NamedTuple):
@@ -36,6 +41,42 @@ def ranks(instants: Sequence[pa.Table]) -> list[Ints]:
     rank[order] = np.cumsum(changes)
     bounds = np.cumsum([table.num_rows for table in instants])[:-1]
     return np.split(rank, bounds)
+
+
+def pieces(given: Mapping[str, pa.Table]) -> Iterator[Mapping[str, pa.Table]]:
+    """Changes in pieces of whole stages, where that is easily told: what is worked on at once should stay at hand."""
+    relations = [name for name, table in given.items() if table.num_rows]
+    if len(relations) != 1 or given[relations[0]].num_rows <= _AT_ONCE:
+        yield given
+        return
+    (name,) = relations
+    table = given[name].combine_chunks()
+    instants = table.select([each for each in table.column_names if each.startswith(INSTANT)])
+    (rank,) = ranks([instants]) if instants.num_columns == 1 and _is_number(instants.column(0).type) else (None,)
+    if rank is None or (np.diff(rank) < 0).any():
+        yield given
+        return
+    begin = 0
+    while begin < len(rank):
+        end = min(begin + _AT_ONCE, len(rank))
+        end += int(np.searchsorted(rank[end:], rank[end - 1], side="right"))
+        yield {name: table.slice(begin, end - begin)}
+        begin = end
+
+
+def taken(column: Any, places: Ints) -> Any:
+    """The values at some places; the column itself if these are all, in order."""
+    if len(places) == len(column) and is_in_order(places):
+        return column
+    return column.take(pa.array(places))
+
+
+def is_in_order(places: Ints) -> bool:
+    """Whether places are 0, 1, 2 and so on."""
+    if len(places) == 0:
+        return True
+    ends = places[0] == 0 and places[-1] == len(places) - 1
+    return bool(ends) and bool((places[1:] > places[:-1]).all())
 
 
 def _is_number(kind: pa.DataType) -> bool:

@@ -36,6 +36,7 @@ from acelera.trepl.translation.goals_in_states import Arc, Skeleton, StarInfo
 from acelera.trepl.translation.held_terms import Terms
 from acelera.trepl.translation.liveness import live_registers, with_little_cleared
 from acelera.trepl.translation.phases import phases
+from acelera.trepl.translation.starting import begun_at_once
 from acelera.trepl.translation.typing import typed
 
 ANYONE = ""
@@ -236,7 +237,9 @@ class _Assembly:
             stage,
             tuple(self.firsts),
         )
-        machine = replace(machine, phases=phases(machine, self.edge_owner, self.head_owner))
+        machine, kept = begun_at_once(machine)
+        owners = [self.edge_owner[number] for number in kept]
+        machine = replace(machine, phases=phases(machine, owners, self.head_owner))
         machine = with_little_cleared(replace(machine, live=live_registers(machine)))
         slots = tuple(tuple(each) for each in events.slots)
         return Translation(
@@ -251,12 +254,9 @@ class _Detection:
         self.assembly, self.owner, self.detector = assembly, owner, detector
         self.skeleton = Skeleton(detector.goal)
         self.tables: dict[str, int] = {}
-        for arc in self.skeleton.arcs:
-            for together in (arc.choice.taken, *arc.choice.absent):
-                for taken in together.events:
-                    table = assembly.events.table(taken.event.types[0])
-                    if taken.event.variable is not None:
-                        self.tables[taken.event.variable] = table
+        for event in walk(detector.goal):
+            if isinstance(event, Simple) and event.variable is not None:
+                self.tables[event.variable] = assembly.events.table(event.types[0])
         self.terms = Terms(owner, assembly.registers, self.skeleton.star_of, self._typed, self._slot, self._prepared)
         self.base = len(assembly.states) - 1
         self.guards: dict[int, int] = {}
@@ -288,7 +288,8 @@ class _Detection:
                 self.guards[star.number] = len(self.assembly.guards)
                 self.assembly.guards.append(Guard(f"star {star.number}", self._key(star)))
         for place, found in zip(skeleton.places[1:], outcomes[1:], strict=True):
-            self.assembly.states.append(State(place.name, found, place.waits, place.initial))
+            name = f"{self.detector.name}: {place.name}"
+            self.assembly.states.append(State(name, found, place.waits, place.initial))
         for arc in skeleton.arcs:
             self.assembly.edges.append(self._edge(arc))
             self.assembly.edge_owner.append(self.owner)

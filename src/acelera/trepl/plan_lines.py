@@ -1,0 +1,57 @@
+"""How a program runs, in words: what carries out its modules, what is kept for how long, and what grows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from acelera.stages.model import Machine, State
+from acelera.trepl.engine import lacking
+from acelera.trepl.resolved import Module, Program
+from acelera.trepl.translation.machines import Translation, translate
+
+_UNITS = (("days", 86_400_000_000_000), ("hours", 3_600_000_000_000), ("minutes", 60_000_000_000))
+
+
+def plan_lines(program: Program) -> list[str]:
+    """Lines about each module."""
+    return [line for module in program.modules for line in _module(module, translate(module, program))]
+
+
+def _module(module: Module, translation: Translation) -> Iterator[str]:
+    machine = translation.machine
+    reason = lacking(translation)
+    how = "compiled" if reason is None else f"on plain values, which is slow: no instruction for {reason}"
+    each = f"each {', '.join(module.partition)}" if module.partition else "the whole history"
+    yield f"{module.name}: {len(machine.states) - 1} states, {len(machine.registers)} registers, {how}"
+    yield f"{module.name}: keeps open instances for {each}, until there is a stage that does not extend them"
+    for state in machine.states:
+        if state.waits:
+            yield _waiting(state, machine)
+    for number in machine.firsts:
+        name = machine.tables[machine.event_types[number]].name
+        yield f"{_rule(name)}: remembers for ever that the event of `first` was there, one bit for {each}"
+
+
+def _waiting(state: State, machine: Machine) -> str:
+    rule, _, place = state.name.partition(": ")
+    if state.expires is not None:
+        return f"{_rule(rule)}: waits {place}, for {_duration(state.expires[1])}"
+    number = machine.states.index(state)
+    held = ", ".join(sorted({machine.registers[each].name for each in machine.live[number]})) or "nothing of it"
+    return (
+        f"{_rule(rule)}: waits {place} for ever, each different one once ({held}); it grows, unless the next goal asks "
+        "for `Y.Timestamp - X.Timestamp <= INTERVAL …`"
+    )
+
+
+def _rule(name: str) -> str:
+    """The rule that a detector or an event of its own belongs to."""
+    return name.split("#")[1] if name.startswith("#") else name
+
+
+def _duration(nanoseconds: int) -> str:
+    for unit, length in _UNITS:
+        if nanoseconds % length == 0 and nanoseconds:
+            amount = nanoseconds // length
+            return f"{amount} {unit if amount != 1 else unit[:-1]}"
+    return f"{nanoseconds / 1e9:g} seconds"
