@@ -7,9 +7,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
+import pytest
 
 from acelera.cdc.layout import INSTANT, KIND, NEW, OLD, TIME
 from acelera.language.types import from_arrow
+from acelera.stages.quick_machine import QuickMachine
 from acelera.tables import plain_values
 from acelera.trepl.ast import KINDS
 from acelera.trepl.engine import ChangeEngine, opened, resumed
@@ -34,6 +36,18 @@ def run_engine(
         found += _fired(engine, tables_of(program, part))
         engine = resumed(program, engine.snapshot(), max_tuples) if breaks else engine
     return found
+
+
+@pytest.fixture
+def forgetful(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After each step the engine looks for what can be forgotten, however little there is."""
+    tidy = QuickMachine.tidy
+
+    def at_once(machine: QuickMachine, time: int | None) -> None:
+        machine._looked = -1
+        tidy(machine, time)
+
+    monkeypatch.setattr(QuickMachine, "tidy", at_once)
 
 
 def _steps(history: Sequence[Change], cuts: Iterable[int]) -> Iterator[list[Change]]:

@@ -9,12 +9,12 @@ import pytest
 
 from acelera.language.events import Moment
 from acelera.language.types import INT
-from acelera.stages import quick_machine
 from acelera.trepl.checker import check
 from acelera.trepl.history import Change, Fired
 from acelera.trepl.parser import parse
 from acelera.trepl.resolved import Relation
 from acelera.trepl.semantics import fired
+from trepl.engine_runs import forgetful as forgetful
 from trepl.engine_runs import run_engine
 from trepl.machine_runs import run_plainly
 from trepl.streams import TIMESTAMP
@@ -101,9 +101,9 @@ def test_meaning_machines_and_engine(name: str) -> None:
     assert told(run_engine(program, history(happened))) == expected
 
 
-def test_who_waits_is_not_forgotten_if_times_do_not_order_stages(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("forgetful")
+def test_who_waits_is_not_forgotten_if_times_do_not_order_stages() -> None:
     """Instants may be timestamps, but others than those of events."""
-    monkeypatch.setattr(quick_machine, "_KEPT", -1)
     text = "monitor a, b; R: [a(X), b(Y, Y.Timestamp - X.Timestamp <= INTERVAL 1 SECONDS)] -> write(Y.k);"
     program = check(parse(text).program, RELATIONS, TIMESTAMP).program
     changes = [

@@ -16,6 +16,7 @@ from acelera.trepl.history import Change, Fired
 from acelera.trepl.parser import parse
 from acelera.trepl.resolved import Program
 from acelera.trepl.semantics import fired
+from trepl.engine_runs import forgetful as forgetful
 from trepl.engine_runs import run_engine
 from trepl.machine_runs import run_plainly
 from trepl.strategies import programs
@@ -54,6 +55,7 @@ def without_doubles(rows: Iterable[Fired]) -> set[Fired]:
 @pytest.mark.property
 @settings(max_examples=EXAMPLES)
 @given(programs(), histories(), CUTS, st.booleans())
+@pytest.mark.usefixtures("forgetful")
 def test_machines_and_engine(text: str, history: list[Change], cuts: list[int], breaks: bool) -> None:
     program = accepted(text)
     plainly = done_plainly(program, history)
@@ -65,6 +67,7 @@ def test_machines_and_engine(text: str, history: list[Change], cuts: list[int], 
 @pytest.mark.property
 @settings(max_examples=max(EXAMPLES // 8, 1))
 @given(programs(most_modules=1, most_rules=2), long_histories())
+@pytest.mark.usefixtures("forgetful")
 def test_long_histories(text: str, history: list[Change]) -> None:
     program = accepted(text)
     plainly = done_plainly(program, history)
