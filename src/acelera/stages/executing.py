@@ -183,6 +183,18 @@ def operand(mem: int, kind: int, where: int, row: int, inputs: int) -> int:
     return -op.FAILED if tag == op.FAILED else -op.NULL
 
 
+@by_address_inlined
+def carry_out_here(mem: int, begin: int, end: int, row: int) -> int:
+    """Carry out a few quick instructions that look at no event."""
+    number, outcome = begin, HOLDS
+    while number < end and outcome == HOLDS:
+        place = fixed(mem, at.CODE) + number * at.INSTRUCTION
+        what, a, b, c = fixed(mem, place), fixed(mem, place + at.A), fixed(mem, place + at.B), fixed(mem, place + at.C)
+        outcome = carry_out_quickly(mem, what, a, b, c, place, row, 0)
+        number += 1
+    return outcome
+
+
 @by_address
 def carry_out_on_all(mem: int, begin: int, end: int, rows: int, count: int, inputs: int) -> int:
     """Carry out quick instructions on rows of registers that stand one after the other. How many of them are left, put

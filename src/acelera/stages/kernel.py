@@ -13,7 +13,7 @@ from acelera.engine.registers.stack_machine import FAILED as CODE_FAILED
 from acelera.engine.registers.stack_machine import HOLDS, REFUSED
 from acelera.stages import layout as at
 from acelera.stages import tables as t
-from acelera.stages.executing import carry_out, carry_out_on_all
+from acelera.stages.executing import carry_out, carry_out_here, carry_out_on_all
 from acelera.stages.raw_memory import copy, fixed, get, put
 from acelera.stages.row_sets import added, alike, found, hashed
 
@@ -490,7 +490,10 @@ def arrive_together(mem: int, stage: int, key: int, first: int, block: int, coun
             carry_out_on_all(mem, trim, trimmed, block, count, 0)
         for index in range(count):
             row = block + index * width
-            if asks and carry_out(mem, fixed(mem, given + t.IF), fixed(mem, given + t.TRIM), row, 0) != HOLDS:
+            outcome = carry_out_here(mem, fixed(mem, given + t.IF), trim, row) if asks else HOLDS
+            if outcome == CODE_FAILED:
+                return FAILED
+            if outcome != HOLDS:
                 continue
             lacking = DONE
             if rests:
