@@ -33,12 +33,13 @@ def clock(moment: datetime.datetime, zone: str) -> datetime.datetime:
 
 
 def plain_part(moment: datetime.datetime, name: str, zone: str, moved: int) -> Any:
-    shown = clock(moment, zone)
+    in_time = name not in ("Year", "Month", "Day", "Date")  # what is shorter than a day moves in time, not by the clock
+    shown = clock(moment + STEPS[name] * moved if in_time else moment, zone)
     if name == "Year":
         return shown.year + moved
     if name == "Month":
         return (shown.month - 1 + moved) % 12 + 1
-    shown += STEPS[name] * moved
+    shown += datetime.timedelta() if in_time else STEPS[name] * moved
     if name == "Date":
         return shown.date()
     if name == "Time":

@@ -172,6 +172,15 @@ def test_what_rules_say_is_done(to_frame: ToFrame, tmp_path: Path) -> None:
     assert len(called) == 2 * len(content["tables"]) and called[: len(called) // 2] == called[len(called) // 2 :]
 
 
+def test_aggregates_of_ones_own(to_frame: ToFrame) -> None:
+    """Workers do not know what was added here, unless they are told."""
+    ac.aggregate("largest_square", lift=lambda value: value * value, combine=max, identity=0, returns="int")
+    program = ac.trepl("monitor p partition by k; R: * p(X, X.v > 0) -> write(X.k, largest_square(X.v));")
+    tables = program.run({"p": cdc.changes(TICKS)})
+    assert tables["R"].num_rows
+    agree(program.run({"p": cdc.changes(to_frame(TICKS))}), tables)
+
+
 def test_large_stages_stay_together() -> None:
     columns = Travelling((), (pa.int64(), pa.string()), pa.int64())
     instants = [(1, "a")] * 3 + [(1, "b")] * AT_ONCE + [(2, "a")] + [(3, "a")] * 5
@@ -198,6 +207,9 @@ def test_what_is_refused(to_frame: ToFrame) -> None:
             program.run(given, **options)  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="in a Spark frame; collect its rows"):
         program.open({"p": frame, "q": frame})
+    alike = ac.trepl("monitor p; Rise: p(X) -> write(1); rise: p(X) -> write(2);")
+    with pytest.raises(UsageError, match=r"the actions Main\.Rise\.0 and Main\.rise\.0 would be columns"):
+        alike.run({"p": frame})
     frames = program.run({"p": frame, "q": frame})
     with pytest.raises(UsageError, match=r"no rule makes `r`; did you mean `R`\?"):
         frames["r"]

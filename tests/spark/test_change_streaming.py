@@ -18,7 +18,6 @@ from acelera.trepl.on_spark.rule_frames import RuleFrames
 from cdc.messages import MESSAGES, ROME, message, texts
 from spark.test_change_batch import PROGRAMS, TIMES, at, rows
 from spark.test_streaming import Files, late_events
-from tiers import slow
 
 
 def history(size: int, seed: int = 1) -> pa.Table:
@@ -98,8 +97,9 @@ TWO_PARTS = """
 STREAMED = {"two parts": TWO_PARTS, **PROGRAMS}
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::acelera.errors.AceleraWarning")
-@pytest.mark.parametrize("name", ["two parts", *map(slow, PROGRAMS)])
+@pytest.mark.parametrize("name", STREAMED)
 def test_a_stream_gives_what_tables_give(name: str, spark: Any, tmp_path: Path) -> None:
     """Changes are out of order, and the stream is stopped, and goes on from its checkpoint."""
     text, table, files = STREAMED[name], history(60), Files(spark, tmp_path)
@@ -121,9 +121,13 @@ def test_a_stream_gives_what_tables_give(name: str, spark: Any, tmp_path: Path) 
 # --- what is done -----------------------------------------------------------------------------------------------------
 
 COMMANDS = """
-    monitor p partition by k;
+    Begin Module M monitor p partition by k;
     Rise: (p(X), p(Y, Y.v > X.v)) -> call(Y.k), insert into t values (Y.k, X.v, Y.v, Y.Timestamp);
+    End Module.
+    Begin Module N monitor q, delete(q); Gone: (q(X), delete(q(Y))) -> sql("insert into t values (?, ?, 0, 0)", X.k, X.v);
+    End Module.
 """
+"""One module is spread by its key, the other runs in one bucket."""
 
 
 def test_commands_are_done_once(spark: Any, tmp_path: Path) -> None:
@@ -142,8 +146,13 @@ def test_commands_are_done_once(spark: Any, tmp_path: Path) -> None:
             raise ValueError("not now")
 
     def run() -> None:
-        frames = program.run({"p": cdc.changes(files.frame("20 seconds", 1).filter("relation = 'p'").drop("relation"))})
-        writer = frames.do(database=tmp_path / "stream").option("checkpointLocation", str(tmp_path / "checkpoint"))
+        own = files.frame("20 seconds", 1)
+        given = {name: cdc.changes(own.filter(own.relation == name).drop("relation")) for name in "pq"}
+        writer = (
+            program.run(given)
+            .do(database=tmp_path / "stream")
+            .option("checkpointLocation", str(tmp_path / "checkpoint"))
+        )
         writer.trigger(availableNow=True).start().awaitTermination()
 
     program = ac.trepl(COMMANDS, {"call": call})

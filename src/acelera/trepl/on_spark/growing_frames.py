@@ -27,7 +27,7 @@ from acelera.spark.watermarks import check_requirements, delay_of, with_watermar
 from acelera.trepl.agreement import Incoming, told_of
 from acelera.trepl.engine import ChangeEngine
 from acelera.trepl.on_spark.part_task import PartTask
-from acelera.trepl.on_spark.travelling import CHANGE, SOURCE, WHEN, Travelling, union
+from acelera.trepl.on_spark.travelling import CHANGE, SOURCE, WHEN, Travelling, data_column, union
 from acelera.trepl.rule_outputs import STAMP
 
 TIMES = pa.timestamp("us", "UTC")
@@ -60,7 +60,7 @@ class BucketTask:
     def columns(self, bucket: int) -> list[str]:
         """The columns of rows that wait: those that have a value for the part."""
         own = {feed.fed for feed in self.places[bucket].travelling.feeds}
-        lacking = {f"data{number}" for number, feed in enumerate(self.travelling.feeds) if feed.fed not in own}
+        lacking = {data_column(number) for number, feed in enumerate(self.travelling.feeds) if feed.fed not in own}
         return [name for name in self.travelling.columns.names if name not in lacking]
 
     def conform(self, rows: pa.Table) -> pa.Table:

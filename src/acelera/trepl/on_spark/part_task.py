@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from acelera.language.aggregates import Aggregate, install
 from acelera.programs.columns import plain, plain_column
 from acelera.spark.hosting import completed
 from acelera.trepl import resolved
@@ -36,13 +37,17 @@ AT_ONCE = 1 << 16
 
 @dataclass(frozen=True)
 class PartTask:
-    """A part of a program, and how rows come to it; `apart` says that no two changes are of one instant."""
+    """A part of a program, and how rows come to it; `apart` says that no two changes are of one instant.
+
+    `aggregates` are those that users have added, of which a worker would not know.
+    """
 
     program: resolved.Program
     part: Part
     travelling: Travelling
     max_tuples: int
     apart: bool
+    aggregates: tuple[Aggregate, ...] = ()
 
     # --- columns ------------------------------------------------------------------------------------------------------
 
@@ -90,10 +95,12 @@ class PartTask:
 
     def open(self) -> ChangeEngine:
         """An engine that has seen nothing yet."""
+        install(self.aggregates)
         return opened(self.program, self.max_tuples, self.part.modules)
 
     def resume(self, snapshot: bytes) -> ChangeEngine:
         """An engine that goes on."""
+        install(self.aggregates)
         return resumed(self.program, snapshot, self.max_tuples, self.part.modules)
 
     def step(self, engine: ChangeEngine, given: Given) -> Iterator[pa.RecordBatch]:

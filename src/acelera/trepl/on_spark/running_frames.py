@@ -6,6 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from acelera.errors import UsageError
+from acelera.language.aggregates import own_aggregates
+from acelera.language.schema import names_alike
+from acelera.spark.running import tells_case
+from acelera.trepl.actions.action_rows import column_of
 from acelera.trepl.agreement import Incoming
 from acelera.trepl.doing import Functions
 from acelera.trepl.on_spark.growing_frames import BucketTask, run_growing
@@ -35,6 +39,7 @@ def run_frames(
     if delay is not None and not grows:
         raise UsageError("delay=… is for streams: in a frame that is all there no change comes late; leave it out")
     tasks = _tasks(program, incoming, how, grows)
+    _refuse_alike(tasks, incoming)
     if grows:
         told = f"{name} {how.granularity} {how.zone} {how.max_tuples}"
         task = BucketTask(tasks, travelling(everything(program), program, _schemas(incoming)), told)
@@ -61,10 +66,21 @@ def plan_on_spark(program: Program, incoming: Incoming) -> list[str]:
     ]
 
 
+def _refuse_alike(tasks: tuple[PartTask, ...], incoming: Incoming) -> None:
+    """Actions are columns, and Spark need not tell those apart by case."""
+    frame = next(iter(incoming.sources.values())).held.frame
+    alike = None if tells_case(frame) else names_alike(column_of(place) for task in tasks for place in task.places())
+    if alike is not None:
+        raise UsageError(
+            f"the actions {alike[0]} and {alike[1]} would be columns that Spark does not tell apart; give a rule "
+            "another name, or set spark.sql.caseSensitive to true"
+        )
+
+
 def _tasks(program: Program, incoming: Incoming, how: How, together: bool) -> tuple[PartTask, ...]:
     apart, schemas = how.granularity == "operation", _schemas(incoming)
     return tuple(
-        PartTask(program, part, travelling(part, program, schemas), how.max_tuples, apart)
+        PartTask(program, part, travelling(part, program, schemas), how.max_tuples, apart, own_aggregates())
         for part in parts_of(program, together)
     )
 

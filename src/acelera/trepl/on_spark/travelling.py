@@ -66,7 +66,7 @@ class Travelling:
                 pa.field(CHANGE, pa.int8()),
                 *map(pa.field, self.instant_names, self.instants),
                 pa.field(WHEN, self.time),
-                *(pa.field(_data(number), _struct(feed.values)) for number, feed in enumerate(self.feeds)),
+                *(pa.field(data_column(number), _struct(feed.values)) for number, feed in enumerate(self.feeds)),
             ]
         )
 
@@ -85,14 +85,14 @@ class Travelling:
         found.append(functions.col(quoted(TIME)).cast(wanted[WHEN]).alias(WHEN))
         for other in range(len(self.feeds)):
             data = _packed(feed.values) if other == number else functions.lit(None)
-            found.append(data.cast(wanted[_data(other)]).alias(_data(other)))
+            found.append(data.cast(wanted[data_column(other)]).alias(data_column(other)))
         return changes.select(*found)
 
     def key(self, number: int, attributes: Sequence[str], types: Sequence[pa.DataType]) -> list[Any]:
         """The columns that tell the key of rows of one feed, of the types that keys have in engines."""
         from pyspark.sql import functions
 
-        names, data = self.feeds[number].values.names, functions.col(_data(number))
+        names, data = self.feeds[number].values.names, functions.col(data_column(number))
         found = []
         for each in spark_schema(pa.schema(list(map(pa.field, attributes, types)))):
             column = data.getField(_value(names.index(NEW + each.name)))
@@ -122,12 +122,13 @@ class Travelling:
         named = {KIND: CHANGE, TIME: WHEN}
         named |= {f"{INSTANT}{place}": name for place, name in enumerate(self.instant_names)}
         found = {name: rows.column(inner) for name, inner in named.items()}
-        values = pa.Table.from_struct_array(rows.column(_data(number)))
+        values = pa.Table.from_struct_array(rows.column(data_column(number)))
         found |= {name: values.column(_value(place)) for place, name in enumerate(feed.values.names)}
         return pa.table([plain_column(found[each.name], each.type) for each in feed.columns], schema=feed.columns)
 
 
-def _data(number: int) -> str:
+def data_column(number: int) -> str:
+    """The column with the values of one feed."""
     return f"data{number}"
 
 
