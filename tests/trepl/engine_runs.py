@@ -80,8 +80,9 @@ def _table(rows: list[dict[str, Any]], program: Program, relation: str) -> pa.Ta
 
 
 def _column(values: list[Any], kind: pa.DataType) -> pa.Array:
-    numbers = pa.types.is_timestamp(kind)
-    return pa.array(values, pa.int64()).cast(kind) if numbers else pa.array(values, kind)
+    if pa.types.is_timestamp(kind):
+        return pa.array(values, pa.timestamp("ns", "UTC")).cast(kind)
+    return pa.array(values, pa.int32()).cast(kind) if pa.types.is_date(kind) else pa.array(values, kind)
 
 
 def _fired(engine: ChangeEngine, given: Tables) -> Iterator[Fired]:

@@ -12,7 +12,11 @@ from hypothesis import strategies as st
 
 T = TypeVar("T")
 
-ATTRIBUTES = {"p": {"k": "text", "v": "int", "x": "float"}, "q": {"k": "text", "v": "int", "t": "time"}}
+ATTRIBUTES = {
+    "p": {"k": "text", "v": "int", "x": "float"},
+    "q": {"k": "text", "v": "int", "t": "time"},
+    "r": {"k": "text", "b": "bool", "m": "decimal", "d": "date"},
+}
 """What the relations have, by what can be done with it."""
 
 CONSTANTS = {
@@ -20,6 +24,9 @@ CONSTANTS = {
     "int": ["1", "0", "2"],
     "float": ["1.0", "0.5", "1.5"],
     "time": ["TIMESTAMP '2024-01-31 12:00:00Z'", "TIMESTAMP '2024-01-01 00:00:00Z'"],
+    "bool": ["TRUE", "FALSE"],
+    "decimal": ["1.5", "2"],
+    "date": ["DATE '2024-01-31'", "DATE '2024-02-29'"],
 }
 COMPARISONS = ["=", "<=", ">", "<>", ">=", "<"]
 PARTS = ["Day", "Month", "Hour", "Year", "Minute", "Second"]
@@ -120,8 +127,9 @@ class Expressions:
         """Aggregates of a variable that give a type."""
         if bound.star is None:
             return []
-        functions = ["Min", "Max"] + (["First", "Last"] * 2 if bound.star not in scope.barred else [])
-        if wanted in ("int", "float"):
+        functions = ["bool_and", "bool_or"] if wanted == "bool" else ["Min", "Max"]
+        functions += ["First", "Last"] * 2 if bound.star not in scope.barred else []
+        if wanted in ("int", "float", "decimal"):
             functions.append("Sum")
         found = [f"{function}({term})" for function in functions for term in bound.terms(wanted)[:2]]
         if wanted == "int":
@@ -164,14 +172,16 @@ class Expressions:
             ],
             "float": ["{0} / {1}", "{0} * 2", "{n} / 2", "{0} + {n}", "sqrt({0})"],
             "text": ["{0} || {1}", "upper({0})", "coalesce({0}, 'a')", "asctime({time})"],
-            "time": ["coalesce({0}, {1})"],
+            "decimal": ["{0} + 1", "{0} * {1}", "-{0}", "abs({0})"],
+            "date": ["coalesce({0}, {1})", "{date}"],
         }
-        form = self.one_of(forms[wanted])
+        form = self.one_of(forms.get(wanted, ["coalesce({0}, {1})"]))
         given = {
             "{0}": lambda: self.value(wanted, scope, 0),
             "{1}": lambda: self.value(wanted, scope, 0),
             "{n}": lambda: self.value("int", scope, 0),
             "{time}": lambda: self.value("time", scope, 0),
+            "{date}": lambda: f"{self.one_of(scope.seen).name}.Date",
             "{part}": lambda: f"{self.one_of(scope.seen).name}.{self.one_of(PARTS)}",
             "{unit}": lambda: f"{self.one_of(UNITS)}({self.value('time', scope, 0)})",
         }
@@ -203,7 +213,7 @@ class Expressions:
     def _compared(self, scope: Scope, about: Bound) -> str:
         wanted = self._type(about)
         one, other = self.one_of(about.terms(wanted)), self.value(wanted, scope)
-        return f"{one} {self.one_of(COMPARISONS)} {other}"
+        return f"{one} {self.one_of(['=', '<>'] if wanted == 'bool' else COMPARISONS)} {other}"
 
     def _tied(self, scope: Scope, about: Bound) -> str:
         """An event tied to another, or to those before it in its star."""
@@ -230,7 +240,7 @@ class Expressions:
             f"{{0}} IN ({some[0]}, {some[-1]})",
             f"{{0}} NOT IN ({some[0]}, NULL)",
         ]
-        forms += [f"{{0}} BETWEEN {some[1]} AND {{1}}"]
+        forms += [f"{{0}} BETWEEN {some[1]} AND {{1}}"] if wanted != "bool" else []
         if wanted == "text":
             forms += ["{0} LIKE 'a%'", "{0} NOT LIKE '_b%'"]
         given = {
@@ -404,11 +414,13 @@ SOURCES: dict[str, Kind] = {
     "update(q) as u": Kind("u", ATTRIBUTES["q"], ("", "new_", "old_")),
     "delete(p)": Kind("p", ATTRIBUTES["p"], ("", "old_"), "delete"),
     "delete(q) as g": Kind("g", ATTRIBUTES["q"], ("", "old_")),
+    "r": Kind("r", ATTRIBUTES["r"], ("", "new_", "old_")),
     "update(p)": Kind("p", ATTRIBUTES["p"], ("", "new_", "old_"), "update"),
 }
 """What may be monitored, and the events that goals can then be about."""
 
 DERIVED = [{"k": "text", "v": "int"}, {"v": "int"}, {"k": "text", "x": "float"}, {"k": "text", "v": "int", "t": "time"}]
+DERIVED += [{"k": "text", "b": "bool", "d": "date"}]
 
 
 class Modules(Expressions):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from functools import cache
 from random import Random
 from typing import Any
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from acelera.language.events import Moment
 from acelera.language.literals import parse_timestamp
-from acelera.language.types import FLOAT, INT, STRING, from_arrow
+from acelera.language.types import BOOL, DATE, FLOAT, INT, STRING, from_arrow
 from acelera.trepl.history import Change
 from acelera.trepl.resolved import Relation
 
@@ -19,6 +20,7 @@ TIMESTAMP = from_arrow(pa.timestamp("ns", "UTC"))
 RELATIONS = {
     "p": Relation({"k": STRING, "v": INT, "x": FLOAT}),
     "q": Relation({"k": STRING, "v": INT, "t": TIMESTAMP}),
+    "r": Relation({"k": STRING, "b": BOOL, "m": from_arrow(pa.decimal128(6, 2)), "d": DATE}),
 }
 """What random programs are about."""
 
@@ -34,12 +36,15 @@ def _moment(text: str) -> Moment:
     return Moment(instant.nanoseconds)
 
 
-_BEGINNINGS = [_moment(text) for text in ("2024-01-30 20:00", "2023-12-31 10:00", "2023-02-27 23:59")]
+_BEGINNINGS = [_moment(text) for text in ("2024-01-30 20:00", "2023-12-31 10:00", "2023-02-27 23:59", "2024-03-30 22:00")]
 _VALUES: dict[str, list[Any]] = {
     "k": ["a", "a", "b", "a", "b", None],
     "v": [0, 1, 1, 2, 1, None],
     "x": [1.0, 0.5, 2.0, 1.0, None],
     "t": [*_BEGINNINGS, None],
+    "b": [True, False, None],
+    "m": [Decimal("1.50"), Decimal("2"), None],
+    "d": [19753, 19782, None],
 }
 
 
@@ -98,7 +103,7 @@ def _history(dice: _Dice, size: int, crowd: int, granularity: str) -> list[Chang
 
 
 def _change(dice: _Dice, instant: Any, timestamp: Moment) -> Change:
-    relation, kind = dice.one_of("pq"), dice.one_of(_KINDS)
+    relation, kind = dice.one_of("pqpqr"), dice.one_of(_KINDS)
     old = None if kind == "insert" or (kind == "update" and dice.number(0, 9) == 9) else _row(dice, relation)
     new = None if kind == "delete" else _row(dice, relation)
     return Change(relation, kind, old, new, instant, timestamp)
