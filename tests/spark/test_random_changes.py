@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -75,11 +76,18 @@ def source(name: str, data: Any, granularity: str) -> cdc.Source:
     return cdc.changes(data, old=f"{name}_old", new=f"{name}_new", time="at", **order)
 
 
+@st.composite
+def named_programs(draw: st.DrawFn) -> str:
+    """Programs in which no two modules have rules of one name, which would be outputs of one name."""
+    first, begin, second = draw(programs()).partition("Begin Module N")
+    return first + begin + re.sub(r"\bR(\d: )", r"S\1", second)
+
+
 def meant(text: str, table: pa.Table, granularity: str) -> dict[str, pa.Table]:
     """What a program means, if the check accepts it, few instances are open, and no sum is too large."""
-    program = ac.trepl(text)
     given_ = {name: source(name, table, granularity) for name in ROWS}
     try:
+        program = ac.trepl(text)
         program.run(given_, granularity=granularity, max_tuples=MOST)
         found: dict[str, pa.Table] = program.run(given_, granularity=granularity, method="semantics")
     except (ProgramCheckError, TooManyMatchesError, AggregateError):
@@ -96,7 +104,7 @@ IGNORED = pytest.mark.filterwarnings("ignore::acelera.errors.AceleraWarning")
 @pytest.mark.slow
 @pytest.mark.property
 @settings(max_examples=EXAMPLES, phases=UNSHRUNK, derandomize="ACELERA_SPARK_EXAMPLES" not in os.environ)
-@given(text=programs(), history=histories())
+@given(text=named_programs(), history=histories())
 def test_batches(text: str, history: list[Change], to_frame: Callable[[pa.Table], Any]) -> None:
     table = table_of(history)
     granularity = "transaction" if table.column("n")[0].as_py() < 10**6 else "timestamp"
@@ -122,7 +130,7 @@ def streaming(text: str, files: Files) -> RuleFrames:
 
 def last(table: pa.Table) -> pa.Table:
     """An insert into each relation so late that all else passes."""
-    after = table.column("at").cast(pa.int64()).to_numpy().max() + (DELAY + 1) * 1_000_000
+    after = int(table.column("at").cast(pa.int64()).to_numpy().max()) + (DELAY + 1) * 1_000_000
     known = {"relation": pa.array([*ROWS]), "op": pa.array(["insert"] * 2), "at": pa.array([after] * 2, TIMES)}
     known |= {f"{name}_new": pa.array([{}] * 2, kind) for name, kind in ROWS.items()}
     return pa.table({each.name: known.get(each.name, pa.nulls(2, each.type)) for each in table.schema})
@@ -137,7 +145,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 @pytest.mark.slow
 @pytest.mark.property
 @settings(max_examples=EXAMPLES, phases=UNSHRUNK, derandomize="ACELERA_SPARK_EXAMPLES" not in os.environ)
-@given(text=programs(), history=histories(granularity="timestamp"), data=st.data())
+@given(text=named_programs(), history=histories(granularity="timestamp"), data=st.data())
 def test_streams(text: str, history: list[Change], data: st.DataObject, spark: Any, folders: Iterator[Path]) -> None:
     """Changes come up to ten days late, and the stream is stopped in between."""
     table = table_of(history)
