@@ -7,11 +7,12 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 import acelera as ac
 from acelera import cdc
@@ -56,17 +57,21 @@ class Case:
     @property
     def sources(self) -> dict[str, cdc.Source]:
         """What comes in: sources as they are written, or changes of each relation."""
-        written = {name: _source(each) for name, each in self.data.get("sources", {}).items()}
+        made = {name: cdc.changes(table, order_by=self._order_by or None) for name, table in self.tables.items()}
+        return {**made, **{name: _source(each) for name, each in self.data.get("sources", {}).items()}}
+
+    @cached_property
+    def tables(self) -> dict[str, pa.Table]:
+        """The changes of each relation that the program needs, unless there are sources of them."""
         changes = self.data.get("changes", [])
         rows = list(_letters(changes) if isinstance(changes, str) else _rows(changes))
         schemas = {**{name: {"k": "int"} for name in LETTERS}, **self.data.get("schemas", {})}
         known = dict.fromkeys([*schemas, *(row.relation for row in rows)])
-        made = {
+        return {
             name: _changes([row for row in rows if row.relation == name], schemas.get(name, {}), self._order_by)
             for name in self.program.relations
-            if name in known and name not in written
+            if name in known and name not in self.data.get("sources", {})
         }
-        return {**made, **written}
 
     @property
     def _order_by(self) -> list[str]:
@@ -83,6 +88,24 @@ class Case:
         """The rows of the same outputs, as the method computes them."""
         made = self.program.run(self.sources, method=method, **self.data.get("options", {}))
         return {name: Counter(map(_canonical, self._shown(made[name]))) for name in self.expected}
+
+    @property
+    def has_steps(self) -> bool:
+        """Whether its changes can be cut by their times, and something comes of them."""
+        return self.error is None and "sources" not in self.data and not self._order_by
+
+    def found_in_steps(self) -> dict[str, Counter[str]]:
+        """The same of a session that gets the changes of one time after the other, and is stored after each."""
+        program, sources = self.program, self.sources
+        session = program.open(sources, **self.data.get("options", {}))
+        found = {name: list[list[Any]]() for name in self.expected}
+        for time in sorted({time for table in self.tables.values() for time in table["ts"].to_pylist()}):
+            made = session.push({name: table.filter(pc.field("ts") == time) for name, table in self.tables.items()})
+            session = program.resume(session.snapshot(), sources)
+            for name, rows in found.items():
+                rows += self._shown(made[name])
+        made = session.finish()
+        return {name: Counter(map(_canonical, [*rows, *self._shown(made[name])])) for name, rows in found.items()}
 
     def _shown(self, table: pa.Table) -> list[list[Any]]:
         apart = ("module", "Timestamp", "message", "command")
@@ -116,7 +139,7 @@ def _rows(changes: list[Any]) -> Iterator[Row]:
         yield Row(kind, relation, at, cells[0] if cells else {})
 
 
-def _changes(rows: list[Row], schema: Mapping[str, str], order_by: list[str]) -> cdc.Source:
+def _changes(rows: list[Row], schema: Mapping[str, str], order_by: list[str]) -> pa.Table:
     """A table of changes with old and new values; what orders them stands beside these."""
     names = list(dict.fromkeys([*schema, *(name for row in rows for name in row.cells)]))
     values = [name for name in names if name not in order_by]
@@ -128,7 +151,7 @@ def _changes(rows: list[Row], schema: Mapping[str, str], order_by: list[str]) ->
         "new": sides[1],
         **{name: pa.array([row.cells[name] for row in rows]) for name in order_by},
     }
-    return cdc.changes(pa.table(columns), order_by=order_by or None)
+    return pa.table(columns)
 
 
 def _side(rows: list[Row], names: list[str], schema: Mapping[str, str], side: int) -> pa.StructArray:

@@ -36,7 +36,9 @@ def _moment(text: str) -> Moment:
     return Moment(instant.nanoseconds)
 
 
-_BEGINNINGS = [_moment(text) for text in ("2024-01-30 20:00", "2023-12-31 10:00", "2023-02-27 23:59", "2024-03-30 22:00")]
+_BEGINNINGS = [
+    _moment(text) for text in ("2024-01-30 20:00", "2023-12-31 10:00", "2023-02-27 23:59", "2024-03-30 22:00")
+]
 _VALUES: dict[str, list[Any]] = {
     "k": ["a", "a", "b", "a", "b", None],
     "v": [0, 1, 1, 2, 1, None],

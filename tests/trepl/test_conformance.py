@@ -22,6 +22,13 @@ def test_case(case: Case, method: str) -> None:
         assert case.found(method) == case.expected
 
 
+@pytest.mark.parametrize("case", [case for case in load_cases() if case.has_steps], ids=str)
+def test_in_steps(case: Case) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", AceleraWarning)
+        assert case.found_in_steps() == case.expected
+
+
 def test_names_are_unique() -> None:
     names = [str(case) for case in load_cases()]
     assert len(names) == len(set(names))
