@@ -29,6 +29,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/memory.py --events 5000000
 	$(BIN)/python benchmarks/start.py
 	$(BIN)/python benchmarks/programs.py --events 10000000
+	$(BIN)/python benchmarks/changes.py
 
 bench-spark: $(VENV)/.dev
 	$(BIN)/python benchmarks/spark.py

@@ -93,7 +93,8 @@ def phases_by_pandas(table: pa.Table) -> int:
 PHASES_SQL = """
 WITH steps AS (SELECT *, coalesce(new_price > lag(new_price) OVER w, FALSE) AS rises,
                       lead(new_price) OVER w AS following FROM given WINDOW w AS (PARTITION BY new_id ORDER BY ts)),
-     runs AS (SELECT *, sum(CASE WHEN rises THEN 0 ELSE 1 END) OVER (PARTITION BY new_id ORDER BY ts) AS run FROM steps),
+     runs AS (SELECT *, sum(CASE WHEN rises THEN 0 ELSE 1 END) OVER (PARTITION BY new_id ORDER BY ts) AS run
+              FROM steps),
      counted AS (SELECT *, count(*) OVER r AS n, first(new_price) OVER r AS low FROM runs
                  WINDOW r AS (PARTITION BY new_id, run ORDER BY ts))
 SELECT new_id, low, new_price FROM counted WHERE n >= 10 AND following <= new_price
@@ -107,7 +108,7 @@ def by_sql(text: str) -> Callable[[pa.Table], int]:
         with duckdb.connect() as db:
             db.execute("SET threads = 1")
             db.register("given", table)
-            return int(db.execute(text).to_arrow_table().num_rows)
+            return int(db.sql(text).to_arrow_table().num_rows)
 
     return run
 
@@ -181,7 +182,7 @@ def stream(number: int) -> None:
         session.push({"reading": readings(BATCH, batch * BATCH)})
         done = (batch + 1) * BATCH
         if done in (number // 10, number // 2, number):
-            line(f"stream: after {done:,} changes", resident(), "MB resident")
+            line(f"stream: after {done:,} changes", resident() / 1e6, "MB resident")
 
 
 def main() -> None:

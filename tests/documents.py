@@ -40,6 +40,8 @@ NOT_CODE = {
     ("docs/programs.md", "timer "): "a picture of windows",
     ("docs/programs.md", "program   = rule"): "a grammar",
     ("docs/programs-inside.md", "text ─ parser"): "a picture of what is made of what",
+    ("docs/changes.md", "program   = { module }"): "a grammar",
+    ("docs/changes-inside.md", "text ─ parser"): "a picture of what is made of what",
 }
 """Why blocks without a language are not run: the page, how the block begins, the reason."""
 

@@ -113,8 +113,9 @@ def test_demo(tmp_path: Path) -> None:
     assert found == ["36 matches", "830 matches", "126 matches"]
     made = [line.partition(",")[0] for line in result.output.splitlines() if re.match("[a-z_]+: [0-9]+ events", line)]
     assert made == ["fire: 33 events", "burnt_down: 2 events:", "avg_temp: 528 events"]
+    assert "5 alerts in " in result.output and "│ stolen │       17 │    902 │" in result.output
     pages = sorted((tmp_path / "demo").glob("*.html"))
-    assert [page.stem for page in pages] == ["1-sequence", "2-rise", "3-no-buyer", "fire"]
+    assert [page.stem for page in pages] == ["1-sequence", "2-rise", "3-no-buyer", "fire", "shop"]
     assert all(page.resolve().as_uri() in result.output for page in pages)
 
 

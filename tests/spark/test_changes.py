@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,8 +11,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from acelera import cdc
-from acelera.cdc.spark_time_parts import part_column, unit_number_column
-from acelera.cdc.time_parts import part, unit_number
 from acelera.errors import SchemaError, UsageError
 from cdc.messages import MESSAGES, OSLO, ROME, connect_schema, message, texts, wrapped
 from cdc.test_debezium import ROW, TYPED
@@ -183,43 +180,3 @@ def test_micro_batches(to_frame: ToFrame) -> None:
     table = pa.Table.from_pylist([message("u", ROME, OSLO)])
     source = cdc.debezium(table.schema)
     assert rows(source.normalize(to_frame(table)).toArrow()) == rows(source.normalize(table))
-
-
-MOMENTS = [
-    datetime.datetime.fromisoformat(each)
-    for each in (
-        "1969-12-31T23:59:59.999999",
-        "1970-01-01T00:00:00",
-        "2023-03-26T01:30:00",
-        "2023-10-29T00:30:00",
-        "2023-10-29T01:30:00",
-        "2023-11-05T06:30:00",
-        "2024-02-29T12:34:56.5",
-        "2024-12-31T23:30:00",
-        "2050-07-01T12:00:00",
-    )
-]
-
-
-@pytest.mark.parametrize("zoned", [True, False])
-def test_parts_of_time(zoned: bool, to_frame: ToFrame, conf: Callable[[str, str], None]) -> None:
-    conf("spark.sql.session.timeZone", "America/New_York")
-    from pyspark.sql import functions
-
-    moments = pa.array(MOMENTS, pa.timestamp("us", "UTC" if zoned else None))
-    steps = pa.array([(n * 37) % 100 - 50 for n in range(len(MOMENTS))])
-    frame = to_frame(pa.table({"n": range(len(MOMENTS)), "at": moments, "by": steps}))
-    column, by = functions.col("at"), functions.col("by")
-    wanted, found = {"n": pa.array(range(len(MOMENTS)))}, [functions.col("n")]
-    for zone in ("UTC", "Europe/Berlin"):
-        for name in ("Date", "Time", "Year", "Month", "Day", "Hour", "Minute", "Second"):
-            for moved, given in ((0, 0), (by, steps)):
-                wanted[f"{zone} {name} {given is steps}"] = part(moments, name, zone, given)
-                found.append(part_column(column, name, zoned, zone, moved).alias(f"{zone} {name} {given is steps}"))
-        for unit in ("years", "months", "days", "hours", "minutes", "seconds"):
-            wanted[f"{zone} {unit}"] = unit_number(moments, unit, zone)
-            found.append(unit_number_column(column, unit, zoned, zone).alias(f"{zone} {unit}"))
-    result = frame.select(*found).toArrow().sort_by("n")
-    for name, expected in wanted.items():
-        assert result[name].to_pylist() == expected.to_pylist(), name
-        assert result[name].type == expected.type, name

@@ -118,7 +118,10 @@ class Source:
 
     def _read(self) -> Iterator[Rows]:
         if self.held.tables is None:
-            raise UsageError("this source was made from columns alone; give it rows with normalize(…)")
+            raise UsageError(
+                "this source was made from columns alone, so it has no rows: make it of a table, which may be empty, "
+                "or give rows later, to a session or to normalize(…)"
+            )
         before = 0
         for batch in self.held.tables():
             rows = rows_of(batch, self.held.schema, before)

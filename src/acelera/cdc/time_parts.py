@@ -1,7 +1,8 @@
 """Parts of timestamps and numbers of their units, for whole columns: what a clock and a calendar of a zone show.
 
-A part that is moved by n is that of the timestamp moved by n of the part's units, by the clock: the month after
-December is 1, the hour after 23 is 0. Timestamps without a zone are taken to be in UTC.
+A part that is moved by n is that of the timestamp moved by n of the part's units: days, months and years by the
+calendar, so that the month after December is 1; hours, minutes and seconds in time, also when clocks change. Timestamps
+without a zone are taken to be in UTC.
 
 How far a zone is from UTC is asked of Python, once for each hour that occurs: Arrow does not know how clocks change
 after 2037.
@@ -25,6 +26,8 @@ _TICKS = {"s": SECOND, "ms": 1000, "us": 1}
 
 CLOCK_PARTS = {"Hour": (HOUR, 24), "Minute": (MINUTE, 60), "Second": (SECOND, 60)}
 """Parts of a day: their length, and how many there are in the next larger one."""
+_STEPS = {**{name: length for name, (length, _) in CLOCK_PARTS.items()}, "Time": SECOND}
+"""Parts of a day, and how far one step of each moves a timestamp."""
 LENGTHS = {"days": DAY, "hours": HOUR, "minutes": MINUTE, "seconds": SECOND}
 """Units of one length."""
 
@@ -44,10 +47,14 @@ def part(column: Column, name: str, zone: str = "UTC", moved: int | Column = 0) 
     >>> part(december, "Month").to_pylist(), part(december, "Month", moved=1).to_pylist()
     ([12], [1])
     """
-    clock, by, lacking = _moved(_clock(column, zone), moved)
-    if name in CLOCK_PARTS:
+    moments, by, lacking = _moved(_moments(column), moved)
+    if name in _STEPS:
+        clock = _shown(moments + by * _STEPS[name], zone)
+        if name == "Time":
+            return pa.array(clock % DAY, mask=lacking).cast(pa.duration("us"))
         length, most = CLOCK_PARTS[name]
-        return pa.array((clock // length + by) % most, mask=lacking)
+        return pa.array(clock // length % most, mask=lacking)
+    clock = _shown(moments, zone)
     match name:
         case "Year":
             return pa.array(_months(clock) // 12 + 1970 + by, mask=lacking)
@@ -58,8 +65,6 @@ def part(column: Column, name: str, zone: str = "UTC", moved: int | Column = 0) 
             return pa.array(days - _first_days(days) + 1, mask=lacking)
         case "Date":
             return pa.array((clock // DAY + by).astype(np.int32), mask=lacking).cast(pa.date32())
-        case "Time":
-            return pa.array((clock + by * SECOND) % DAY, mask=lacking).cast(pa.duration("us"))
     raise AssertionError(f"{name} is no part of a timestamp")
 
 
@@ -69,19 +74,25 @@ def unit_number(column: Column, unit: str, zone: str = "UTC") -> pa.Array:
     >>> unit_number(pa.array([-1, 0], pa.timestamp("s")), "months").to_pylist()
     [-1, 0]
     """
-    clock, lacking = _clock(column, zone)
+    moments, lacking = _moments(column)
+    clock = _shown(moments, zone)
     if unit in LENGTHS:
         return pa.array(clock // LENGTHS[unit], mask=lacking)
     return pa.array(_months(clock) // {"years": 12, "months": 1}[unit], mask=lacking)
 
 
-def _clock(column: Column, zone: str) -> tuple[Numbers, Mask]:
-    """What a clock of the zone shows, in microseconds since its 1970, and where there is no timestamp."""
+def _moments(column: Column) -> tuple[Numbers, Mask]:
+    """Microseconds since 1970, and where there is no timestamp."""
     array = _whole(column)
     ticks: Numbers = array.cast(pa.int64()).fill_null(0).to_numpy()
     moments = ticks // 1000 if array.type.unit == "ns" else ticks * _TICKS[array.type.unit]
     lacking: Mask = array.is_null().to_numpy(zero_copy_only=False)
-    return (moments if zone == "UTC" else moments + _shifts(moments, zone)), lacking
+    return moments, lacking
+
+
+def _shown(moments: Numbers, zone: str) -> Numbers:
+    """What a clock of the zone shows, in microseconds since its 1970."""
+    return moments if zone == "UTC" else moments + _shifts(moments, zone)
 
 
 def _shifts(moments: Numbers, zone: str) -> Numbers:
@@ -108,13 +119,13 @@ _FIRST, _LAST = -62_135_500_000, 253_402_200_000
 """Seconds since 1970 a day or so within the years 1 to 9999."""
 
 
-def _moved(shown: tuple[Numbers, Mask], moved: int | Column) -> tuple[Numbers, Numbers, Mask]:
-    """What the clock shows, by how much it is moved, and where one of them is lacking."""
-    clock, lacking = shown
+def _moved(given: tuple[Numbers, Mask], moved: int | Column) -> tuple[Numbers, Numbers, Mask]:
+    """Moments, by how much they are moved, and where one of the two is lacking."""
+    moments, lacking = given
     if isinstance(moved, int):
-        return clock, np.full(len(clock), moved), lacking
+        return moments, np.full(len(moments), moved), lacking
     by = _whole(moved)
-    return clock, by.fill_null(0).cast(pa.int64()).to_numpy(), lacking | by.is_null().to_numpy(zero_copy_only=False)
+    return moments, by.fill_null(0).cast(pa.int64()).to_numpy(), lacking | by.is_null().to_numpy(zero_copy_only=False)
 
 
 def _whole(column: Column) -> pa.Array:

@@ -1,10 +1,11 @@
-"""`acelera demo`: three queries over a market day, and a program over seven minutes in a building."""
+"""`acelera demo`: three queries over a market day, and programs over seven minutes in a building and a shop."""
 
 from __future__ import annotations
 
+import sqlite3
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +23,7 @@ from acelera.cli.progress import progress
 from acelera.cli.terminal_tables import console, table_of
 from acelera.demo.building import readings
 from acelera.demo.market import ticks
+from acelera.demo.shop import lines, sources
 from acelera.errors import AceleraWarning
 from acelera.files import beside
 from acelera.query import Query, query
@@ -34,10 +36,10 @@ SHOWN = 8
 SHOWN_OF_A_LABEL = 3
 
 Read = Callable[[Path], Any]
-"""A parquet file as a table, or as a Spark DataFrame."""
+"""A parquet file as a table, or as a Spark DataFrame; a text file as it is, or as a frame of its lines."""
 
 
-@main.command(short_help="See it find things in a market day, and a fire.")
+@main.command(short_help="See it find things in a market day, a fire, and thieves.")
 @click.option(
     "-o",
     "--output",
@@ -54,7 +56,8 @@ Read = Callable[[Path], Any]
 def demo(output: Path, events: int, in_process: bool, debug: bool) -> None:
     """Make up a market day, run three queries over it on Spark, and write a page about each.
 
-    Then run a program, whose rules make events of events, over what sensors in a building tell while its kitchen burns.
+    Then run a program, whose rules make events of events, over what sensors in a building tell while its kitchen burns,
+    and one over the changes in the database of a shop, which writes alerts into a table.
 
     \b
     Example:
@@ -71,8 +74,9 @@ def demo(output: Path, events: int, in_process: bool, debug: bool) -> None:
         source = read(path)
         pages = [_show(screen, name, source, output) for name in _names()]
         pages.append(_show_program(screen, "fire.xceq", read, output))
+        pages.append(_show_changes(screen, "shop.trepl", read, output))
     screen.rule()
-    screen.print("[bold]A page for each query and for the program[/bold], to look at in a browser:")
+    screen.print("[bold]A page for each query and each program[/bold], to look at in a browser:")
     for page in pages:
         screen.print(f"  {page.resolve().as_uri()}", soft_wrap=True, highlight=False, markup=False)
 
@@ -97,14 +101,15 @@ def _names() -> list[str]:
 def _reader(in_process: bool, debug: bool) -> Iterator[Read]:
     """Files become tables, or frames of a Spark that ends with it."""
     if in_process:
-        yield pq.read_table
+        yield lambda path: pq.read_table(path) if path.suffix == ".parquet" else path
         return
     from acelera.cli.spark.spark_session import session
 
     with ExitStack() as stack:
         with _doing("starting Spark"):
             spark = stack.enter_context(session(debug))
-        yield lambda path: spark.read.parquet(str(path.resolve()))
+        formats = {".parquet": spark.read.parquet, ".jsonl": spark.read.text}
+        yield lambda path: formats[path.suffix](str(path.resolve()))
 
 
 @contextmanager
@@ -168,3 +173,46 @@ def _derived(program: Program, source: Any) -> dict[str, pa.Table]:
     return {
         label: each if isinstance(each, pa.Table) else each.toArrow().sort_by("end") for label, each in found.items()
     }
+
+
+def _show_changes(screen: Console, name: str, read: Read, output: Path) -> Path:
+    """Run a program over changes, print the alerts that it wrote into a table, and write its page."""
+    from acelera.trepl.program import trepl
+
+    path, page, text = output / "shop.jsonl", output / f"{Path(name).stem}.html", _text(name)
+    messages = lines()
+    _write_text(messages, path)
+    screen.rule()
+    screen.print(text.strip(), style="cyan", highlight=False, markup=False)
+    told = f"{messages.count(chr(10)):,} messages of Debezium from the database of a shop"
+    screen.print(Text.assemble((told, "bold"), visible(f" ({path})")))
+    program = trepl(text)
+    with _doing(f"running {name}"), _alerts(output / "shop.db") as alerts:
+        program.run(sources(read(path)), database=output / "shop.db")
+        rows = alerts()
+    screen.print(Text.assemble((f"{len(rows):,} alerts", "bold"), visible(f" in {output / 'shop.db'}:")))
+    screen.print(table_of(rows))
+    with _doing(f"writing {page}"), page_written():
+        return program.report(sources(path), page)
+
+
+def _write_text(text: str, path: Path) -> None:
+    try:
+        with beside(path) as partial:
+            partial.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise not_written(path, error) from error
+
+
+@contextmanager
+def _alerts(path: Path) -> Iterator[Callable[[], list[dict[str, Any]]]]:
+    """A database with a table for alerts, made if it is not there, and what is in it."""
+    with closing(sqlite3.connect(path)) as database:
+        with database:
+            database.execute("create table if not exists alerts(kind text, customer integer, number integer, at text)")
+
+        def rows() -> list[dict[str, Any]]:
+            found = database.execute("select * from alerts order by kind, number")
+            return [dict(zip(("kind", "customer", "number", "at"), row, strict=True)) for row in found]
+
+        yield rows

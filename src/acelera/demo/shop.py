@@ -15,11 +15,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from acelera import cdc
+
 START = int(datetime(2024, 3, 4, 9, 0, tzinfo=timezone.utc).timestamp()) * 1000
 MINUTES = 30
 ORDERS = 72
 PATH = Path(__file__).with_name("shop.jsonl")
-KEYS = {"customers": "customer_id", "orders": "order_id", "payments": "payment_id"}
+TABLES = {
+    "customers": {"customer_id": int, "name": str, "address": str, "phone": str},
+    "orders": {"order_id": int, "customer_id": int, "total": float, "status": str},
+    "payments": {"payment_id": int, "order_id": int, "customer_id": int, "amount": float, "status": str},
+}
+"""The columns of each table; the first is its key."""
+KEYS = {table: next(iter(columns)) for table, columns in TABLES.items()}
 
 NAMES = (
     "Ada Ben Cleo Dan Eva Finn Gus Hana Ida Jon Kim Lea Max Nora Olaf Pia Quin Rosa Sam Tess Udo Vera Will Yuna".split()
@@ -178,6 +186,17 @@ def _envelope(
         "transaction": transaction,
         "op": op,
         "ts_ms": at + 30,
+    }
+
+
+def sources(messages: object = PATH) -> dict[str, cdc.Source]:
+    """The changes of each table, without its first rows; from a file of messages, or from a frame of its lines.
+
+    >>> sorted(sources())
+    ['customers', 'orders', 'payments']
+    """
+    return {
+        table: cdc.debezium(messages, table=table, schema=columns, snapshot="skip") for table, columns in TABLES.items()
     }
 
 

@@ -111,16 +111,16 @@ def _unpacker(columns: pa.Schema) -> Callable[[Batches], Batches]:
         for batch in batches:
             for found, late in zip(batch.column(FOUND), batch.column(LATE_ROWS), strict=True):
                 if found.is_valid:
-                    yield from _completed(from_bytes(found.as_py()), columns)
+                    yield from completed(from_bytes(found.as_py()), columns)
                 if late.is_valid:
                     events = from_bytes(late.as_py()).to_struct_array()
-                    yield from _completed(pa.table({columns.names[-1]: events}), columns)
+                    yield from completed(pa.table({columns.names[-1]: events}), columns)
 
     return unpacked
 
 
-def _completed(rows: pa.Table, columns: pa.Schema) -> Batches:
-    """Rows with all columns; those that they lack are NULL."""
+def completed(rows: pa.Table, columns: pa.Schema) -> Batches:
+    """Rows with all columns of a result; those that they lack are NULL."""
     known = set(rows.column_names)
     arrays = [rows.column(f.name) if f.name in known else pa.nulls(rows.num_rows, f.type) for f in columns]
     return iter(pa.table(arrays, schema=columns).to_batches())

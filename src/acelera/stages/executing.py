@@ -8,7 +8,7 @@ from acelera.engine.registers.aggregate_steps import Cells, begin_aggregate, fin
 from acelera.engine.registers.arithmetic import Stack, adds_up, arithmetic, clean, coalesce, compare, connect, convert
 from acelera.engine.registers.stack_machine import CONVERTING, FAILED, HOLDS, REFUSED
 from acelera.stages import layout as at
-from acelera.stages.raw_memory import floats_at, get, get_float, numbers_at, put, put_float
+from acelera.stages.raw_memory import fixed, floats_at, get, get_float, numbers_at, put, put_float
 
 FOLD_FLOATS, FOLD_INTEGERS = (op.SUM * op.FLAVOURS + op.FLOATS, op.SUM * op.FLAVOURS + op.INTEGERS)
 AVERAGE_FLOATS = op.AVG * op.FLAVOURS + op.FLOATS
@@ -17,7 +17,7 @@ AVERAGE_FLOATS = op.AVG * op.FLAVOURS + op.FLOATS
 @by_address
 def stack_of(mem: int) -> Stack:
     """The stack, as the register machine wants it."""
-    begin, size = (get(mem, at.STACK), get(mem, at.STACK_SIZE))
+    begin, size = (fixed(mem, at.STACK), fixed(mem, at.STACK_SIZE))
     middle = begin + 2 * size
     return Stack(numbers_at(mem, begin, 2 * size), floats_at(mem, begin, 2 * size), numbers_at(mem, middle, size))
 
@@ -25,23 +25,23 @@ def stack_of(mem: int) -> Stack:
 @by_address
 def cells_of(mem: int, row: int) -> Cells:
     """Registers, as the register machine wants them."""
-    width = get(mem, at.WIDTH)
+    width = fixed(mem, at.WIDTH)
     return Cells(numbers_at(mem, row, width), floats_at(mem, row, width))
 
 
 @by_address
 def ranks_of(mem: int) -> Array:
     """The order of texts."""
-    return numbers_at(get(mem, at.RANKS), 0, get(mem, at.RANKS_SIZE))
+    return numbers_at(fixed(mem, at.RANKS), 0, fixed(mem, at.RANKS_SIZE))
 
 
 @by_address
 def carry_out(mem: int, begin: int, end: int, row: int, event: int) -> int:
     """Carry out instructions on registers: HOLDS, REFUSED if a condition does not hold, or FAILED."""
-    inputs = get(mem, at.INPUTS) + 2 * event * get(mem, at.SLOTS)
-    place = get(mem, at.CODE) + begin * at.INSTRUCTION
+    inputs = fixed(mem, at.INPUTS) + 2 * event * fixed(mem, at.SLOTS)
+    place = fixed(mem, at.CODE) + begin * at.INSTRUCTION
     for number in range(begin, end):
-        what, a, b, c = get(mem, place), get(mem, place + at.A), get(mem, place + at.B), get(mem, place + at.C)
+        what, a, b, c = fixed(mem, place), fixed(mem, place + at.A), fixed(mem, place + at.B), fixed(mem, place + at.C)
         if what == at.SLOWLY:
             return carry_out_slowly(mem, number + 1, end, row, event)
         outcome = carry_out_quickly(mem, what, a, b, c, place, row, inputs)
@@ -54,13 +54,13 @@ def carry_out(mem: int, begin: int, end: int, row: int, event: int) -> int:
 @by_address
 def carry_out_slowly(mem: int, begin: int, end: int, row: int, event: int) -> int:
     """The same, whatever the instructions are."""
-    values = get(mem, at.STACK)
-    tags = values + 2 * get(mem, at.STACK_SIZE)
-    inputs = get(mem, at.INPUTS) + 2 * event * get(mem, at.SLOTS)
+    values = fixed(mem, at.STACK)
+    tags = values + 2 * fixed(mem, at.STACK_SIZE)
+    inputs = fixed(mem, at.INPUTS) + 2 * event * fixed(mem, at.SLOTS)
     top = 0  # where the next value goes
-    place = get(mem, at.CODE) + begin * at.INSTRUCTION
+    place = fixed(mem, at.CODE) + begin * at.INSTRUCTION
     for _ in range(begin, end):
-        what, a, b, c = get(mem, place), get(mem, place + at.A), get(mem, place + at.B), get(mem, place + at.C)
+        what, a, b, c = fixed(mem, place), fixed(mem, place + at.A), fixed(mem, place + at.B), fixed(mem, place + at.C)
         if what >= at.TEST:
             outcome = carry_out_quickly(mem, what, a, b, c, place, row, inputs)
             if outcome != HOLDS:
@@ -74,9 +74,9 @@ def carry_out_slowly(mem: int, begin: int, end: int, row: int, event: int) -> in
             put(mem, tags + top, get(mem, row + a))
             top += 1
         elif what == op.CONSTANT:
-            put(mem, values + top, get(mem, place + at.LOW))
-            put(mem, tags + top, get(mem, place + at.TAG))
-            put(mem, values + get(mem, at.STACK_SIZE) + top, get(mem, place + at.HIGH))
+            put(mem, values + top, fixed(mem, place + at.LOW))
+            put(mem, tags + top, fixed(mem, place + at.TAG))
+            put(mem, values + fixed(mem, at.STACK_SIZE) + top, fixed(mem, place + at.HIGH))
             top += 1
         elif what == op.REQUIRE:
             top -= 1
@@ -125,16 +125,16 @@ def carry_out_slowly(mem: int, begin: int, end: int, row: int, event: int) -> in
 def carry_out_quickly(mem: int, what: int, a: int, b: int, c: int, place: int, row: int, inputs: int) -> int:
     """An instruction that does what several do."""
     if what == at.TEST:
-        unless = get(mem, place + at.UNLESS)
+        unless = fixed(mem, place + at.UNLESS)
         if unless > 0 and get(mem, row + unless) == op.UNSET:
             return HOLDS
         left = operand(mem, a >> 3, b, row, inputs)
         right = operand(
-            mem, a & 7, place + at.HIGH if a & 7 == at.OF_CONSTANT else get(mem, place + at.HIGH), row, inputs
+            mem, a & 7, place + at.HIGH if a & 7 == at.OF_CONSTANT else fixed(mem, place + at.HIGH), row, inputs
         )
         if left < 0 or right < 0:
             return FAILED if left == -op.FAILED or right == -op.FAILED else REFUSED
-        if get(mem, place + at.LOW) == 1:
+        if fixed(mem, place + at.LOW) == 1:
             low, high = (get_float(mem, left), get_float(mem, right))
             if low != low or high != high or (not ordered(c, low < high, low == high)):
                 return REFUSED
@@ -156,8 +156,8 @@ def carry_out_quickly(mem: int, what: int, a: int, b: int, c: int, place: int, r
         for index in range(row + a, row + a + b + 1):
             put(mem, index, 0)
     elif what == at.PUSH or what == at.PUSH_AVERAGE:  # compiled
-        stack, tag = get(mem, at.STACK), get(mem, row + a)
-        put(mem, stack + 2 * get(mem, at.STACK_SIZE) + b, c if tag == op.UNSET else tag)
+        stack, tag = fixed(mem, at.STACK), get(mem, row + a)
+        put(mem, stack + 2 * fixed(mem, at.STACK_SIZE) + b, c if tag == op.UNSET else tag)
         if what == at.PUSH:
             put(mem, stack + b, get(mem, row + a + 1))
         elif tag == op.VALUE:
@@ -188,10 +188,10 @@ def carry_out_on_all(mem: int, begin: int, end: int, rows: int, count: int, inpu
     """Carry out quick instructions on rows of registers that stand one after the other. How many of them are left, put
     together; -1 if one failed.
     """
-    width = get(mem, at.WIDTH)
+    width = fixed(mem, at.WIDTH)
     for number in range(begin, end):
-        place = get(mem, at.CODE) + number * at.INSTRUCTION
-        what, a, b, c = get(mem, place), get(mem, place + at.A), get(mem, place + at.B), get(mem, place + at.C)
+        place = fixed(mem, at.CODE) + number * at.INSTRUCTION
+        what, a, b, c = fixed(mem, place), fixed(mem, place + at.A), fixed(mem, place + at.B), fixed(mem, place + at.C)
         if what == at.COUNT_ONE:
             for index in range(count):
                 cell = rows + index * width + a

@@ -14,7 +14,7 @@ from acelera.engine.registers.stack_machine import HOLDS, REFUSED
 from acelera.stages import layout as at
 from acelera.stages import tables as t
 from acelera.stages.executing import carry_out, carry_out_on_all
-from acelera.stages.raw_memory import copy, get, put
+from acelera.stages.raw_memory import copy, fixed, get, put
 from acelera.stages.row_sets import added, alike, found, hashed
 
 DONE, ROWS, WAITS, EVENTS, TOLD, GUARDS, LATER, ARENA, FAILED, TOO_MANY = range(10)
@@ -24,58 +24,58 @@ DONE, ROWS, WAITS, EVENTS, TOLD, GUARDS, LATER, ARENA, FAILED, TOO_MANY = range(
 @by_address_inlined
 def edge_of(mem: int, edge: int) -> Array:
     """Where an edge stands."""
-    return get(mem, at.EDGES) + edge * t.EDGE_COLUMNS
+    return fixed(mem, at.EDGES) + edge * t.EDGE_COLUMNS
 
 
 @by_address_inlined
 def step_of(mem: int, step: int) -> Array:
     """Where a step stands."""
-    return get(mem, at.STEPS) + step * t.STEP_COLUMNS
+    return fixed(mem, at.STEPS) + step * t.STEP_COLUMNS
 
 
 @by_address_inlined
 def stage_of(mem: int, stage: int) -> Array:
     """Where a stage stands."""
-    return get(mem, at.STAGES) + stage * at.STAGE_COLUMNS
+    return fixed(mem, at.STAGES) + stage * at.STAGE_COLUMNS
 
 
 @by_address_inlined
 def key_of(mem: int, key: int) -> Array:
     """Where a key stands."""
-    return get(mem, at.KEYS) + key * at.KEY_COLUMNS
+    return fixed(mem, at.KEYS) + key * at.KEY_COLUMNS
 
 
 @by_address_inlined
 def depth_of(mem: int, depth: int) -> Array:
     """Where the registers at a depth stand."""
-    return get(mem, at.BEGUN) if depth == 0 else get(mem, at.WORK) + depth * get(mem, at.WIDTH)
+    return get(mem, at.BEGUN) if depth == 0 else fixed(mem, at.WORK) + depth * fixed(mem, at.WIDTH)
 
 
 @by_address_inlined
 def copied(mem: int, source: int, target: int) -> None:
     """Copy registers."""
-    copy(mem, source, target, get(mem, at.WIDTH))
+    copy(mem, source, target, fixed(mem, at.WIDTH))
 
 
 @by_address_inlined
 def event_at(mem: int, stage: int, place: int) -> Array:
     """The number of an event of a stage: first those that were given, then own ones."""
-    begin = get(mem, stage_of(mem, stage) + at.STAGE_BEGIN)
-    given = get(mem, stage_of(mem, stage) + at.STAGE_END) - begin
-    return begin + place if place < given else get(mem, at.GIVEN) + place - given
+    begin = fixed(mem, stage_of(mem, stage) + at.STAGE_BEGIN)
+    given = fixed(mem, stage_of(mem, stage) + at.STAGE_END) - begin
+    return begin + place if place < given else fixed(mem, at.GIVEN) + place - given
 
 
 @by_address_inlined
 def rest(mem: int, key: int, row: int, state: int) -> int:
     """Let registers rest in a state; DONE, or what has no room."""
     put(mem, row, state)
-    if get(mem, get(mem, at.STATES) + state * t.STATE_COLUMNS + t.WAITS) == 1:
+    if get(mem, fixed(mem, at.STATES) + state * t.STATE_COLUMNS + t.WAITS) == 1:
         return wait(mem, key, row)
-    count, width = get(mem, at.RESTING), get(mem, at.WIDTH)
-    if count == get(mem, at.ROWS_ROOM):
+    count, width = get(mem, at.RESTING), fixed(mem, at.WIDTH)
+    if count == fixed(mem, at.ROWS_ROOM):
         return ROWS
-    table, mask, epoch = get(mem, at.ROWS_TABLE), get(mem, at.ROWS_MASK), get(mem, at.EPOCH)
-    if added(mem, row, width, get(mem, at.ROWS), count, table, mask, epoch):
+    table, mask, epoch = fixed(mem, at.ROWS_TABLE), fixed(mem, at.ROWS_MASK), get(mem, at.EPOCH)
+    if added(mem, row, width, fixed(mem, at.ROWS), count, table, mask, epoch):
         put(mem, at.RESTING, get(mem, at.RESTING) + 1)
     return DONE
 
@@ -83,18 +83,18 @@ def rest(mem: int, key: int, row: int, state: int) -> int:
 @by_address
 def wait(mem: int, key: int, row: int) -> int:
     """Add registers to those who wait, unless they do; DONE, or what has no room."""
-    width, number = get(mem, at.WIDTH), get(mem, at.WAITING)
-    if number == get(mem, at.WAITS_ROOM):
+    width, number = fixed(mem, at.WIDTH), get(mem, at.WAITING)
+    if number == fixed(mem, at.WAITS_ROOM):
         return WAITS
     stride = width + 2
-    place = hashed(mem, row, width, key) & get(mem, at.WAITS_MASK)
-    while get(mem, get(mem, at.WAITS_TABLE) + place) >= 0:
-        other = get(mem, at.WAITS) + get(mem, get(mem, at.WAITS_TABLE) + place) * stride
+    place = hashed(mem, row, width, key) & fixed(mem, at.WAITS_MASK)
+    while get(mem, fixed(mem, at.WAITS_TABLE) + place) >= 0:
+        other = fixed(mem, at.WAITS) + get(mem, fixed(mem, at.WAITS_TABLE) + place) * stride
         if get(mem, other + width) == key and alike(mem, row, other, width):
             return DONE
-        place = place + 1 & get(mem, at.WAITS_MASK)
-    put(mem, get(mem, at.WAITS_TABLE) + place, number)
-    target = get(mem, at.WAITS) + number * stride
+        place = place + 1 & fixed(mem, at.WAITS_MASK)
+    put(mem, fixed(mem, at.WAITS_TABLE) + place, number)
+    target = fixed(mem, at.WAITS) + number * stride
     copied(mem, row, target)
     put(mem, target + width, key)
     put(mem, target + width + 1, get(mem, key_of(mem, key) + at.KEY_HEAD))
@@ -106,44 +106,46 @@ def wait(mem: int, key: int, row: int) -> int:
 @compiled
 def find_again(mem: int) -> None:
     """Fill the table of those who wait, and their lists by key, which are empty."""
-    width = get(mem, at.WIDTH)
+    width = fixed(mem, at.WIDTH)
     for number in range(get(mem, at.WAITING)):
-        row = get(mem, at.WAITS) + number * (width + 2)
+        row = fixed(mem, at.WAITS) + number * (width + 2)
         key = get(mem, row + width)
         put(mem, row + width + 1, get(mem, key_of(mem, key) + at.KEY_HEAD))
         put(mem, key_of(mem, key) + at.KEY_HEAD, number)
-        place = hashed(mem, row, width, key) & get(mem, at.WAITS_MASK)
-        while get(mem, get(mem, at.WAITS_TABLE) + place) >= 0:
-            place = place + 1 & get(mem, at.WAITS_MASK)
-        put(mem, get(mem, at.WAITS_TABLE) + place, number)
+        place = hashed(mem, row, width, key) & fixed(mem, at.WAITS_MASK)
+        while get(mem, fixed(mem, at.WAITS_TABLE) + place) >= 0:
+            place = place + 1 & fixed(mem, at.WAITS_MASK)
+        put(mem, fixed(mem, at.WAITS_TABLE) + place, number)
 
 
 @by_address
 def tell(mem: int, stage: int, first: int, registers: int, head: int) -> int:
     """Tell a head; DONE, or what has no room. `first` is the number of what is told first at the stage."""
-    given = get(mem, at.HEADS) + head * t.HEAD_COLUMNS
-    outcome = carry_out(mem, get(mem, given + t.HEAD_CODE), get(mem, given + t.HEAD_END), registers, 0)
+    given = fixed(mem, at.HEADS) + head * t.HEAD_COLUMNS
+    outcome = carry_out(mem, fixed(mem, given + t.HEAD_CODE), fixed(mem, given + t.HEAD_END), registers, 0)
     if outcome == CODE_FAILED:
         return FAILED
-    size, row, values = get(mem, given + t.HEAD_SIZE), get(mem, at.ROW), get(mem, at.STACK)
-    tags = values + 2 * get(mem, at.STACK_SIZE)
+    size, row, values = fixed(mem, given + t.HEAD_SIZE), fixed(mem, at.ROW), fixed(mem, at.STACK)
+    tags = values + 2 * fixed(mem, at.STACK_SIZE)
     for index in range(size):
         if get(mem, tags + index) == op.FAILED:
             return FAILED
         there = get(mem, tags + index) == op.VALUE
         put(mem, row + 2 + 2 * index, 1 if there else 0)
         put(mem, row + 3 + 2 * index, get(mem, values + index) if there else 0)
-    if get(mem, given + t.EVENT) >= 0:
-        return happen(mem, stage, get(mem, given + t.EVENT), size)
-    width, count = get(mem, at.TOLD_WIDTH), get(mem, at.TOLD_COUNT)
-    if count == get(mem, at.TOLD_ROOM):
+    if fixed(mem, given + t.EVENT) >= 0:
+        return happen(mem, stage, fixed(mem, given + t.EVENT), size)
+    width, count = fixed(mem, at.TOLD_WIDTH), get(mem, at.TOLD_COUNT)
+    if count == fixed(mem, at.TOLD_ROOM):
         return TOLD
     for index in range(2 + 2 * size, width):
         put(mem, row + index, 0)
     put(mem, row, stage)
     put(mem, row + 1, head)
-    rows = get(mem, at.TOLD) + first * width
-    if added(mem, row, width, rows, count - first, get(mem, at.TOLD_TABLE), get(mem, at.TOLD_MASK), get(mem, at.EPOCH)):
+    rows = fixed(mem, at.TOLD) + first * width
+    if added(
+        mem, row, width, rows, count - first, fixed(mem, at.TOLD_TABLE), fixed(mem, at.TOLD_MASK), get(mem, at.EPOCH)
+    ):
         put(mem, at.TOLD_COUNT, get(mem, at.TOLD_COUNT) + 1)
     return DONE
 
@@ -151,28 +153,28 @@ def tell(mem: int, stage: int, first: int, registers: int, head: int) -> int:
 @by_address
 def happen(mem: int, stage: int, event: int, size: int) -> int:
     """Add an own event, whose values stand in the row at hand, to those of the stage, unless it is there."""
-    row, slots = get(mem, at.ROW) + 2, 2 * get(mem, at.SLOTS)
-    for other in range(get(mem, at.GIVEN), get(mem, at.GIVEN) + get(mem, at.OWN)):
-        if get(mem, get(mem, at.TYPES) + other) == event:
+    row, slots = fixed(mem, at.ROW) + 2, 2 * fixed(mem, at.SLOTS)
+    for other in range(fixed(mem, at.GIVEN), fixed(mem, at.GIVEN) + get(mem, at.OWN)):
+        if get(mem, fixed(mem, at.TYPES) + other) == event:
             same = True
             for index in range(size):
-                inputs = get(mem, at.INPUTS) + other * slots + 2 * index
+                inputs = fixed(mem, at.INPUTS) + other * slots + 2 * index
                 tag = op.VALUE if get(mem, row + 2 * index) == 1 else op.NULL
                 if get(mem, inputs + 1) != tag or get(mem, inputs) != get(mem, row + 2 * index + 1):
                     same = False
                     break
             if same:
                 return DONE
-    number = get(mem, at.GIVEN) + get(mem, at.OWN)
-    if number == get(mem, at.EVENT_ROOM):
+    number = fixed(mem, at.GIVEN) + get(mem, at.OWN)
+    if number == fixed(mem, at.EVENT_ROOM):
         return EVENTS
-    put(mem, get(mem, at.TYPES) + number, event)
-    inputs = get(mem, at.INPUTS) + number * slots
+    put(mem, fixed(mem, at.TYPES) + number, event)
+    inputs = fixed(mem, at.INPUTS) + number * slots
     for index in range(size):
         put(mem, inputs + 2 * index, get(mem, row + 2 * index + 1))
         put(mem, inputs + 2 * index + 1, op.VALUE if get(mem, row + 2 * index) == 1 else op.NULL)
-    source = get(mem, at.STAGE_INPUTS) + stage * 2 * get(mem, at.STAGE_SLOTS)
-    for index in range(2 * get(mem, at.STAGE_SLOTS)):
+    source = fixed(mem, at.STAGE_INPUTS) + stage * 2 * fixed(mem, at.STAGE_SLOTS)
+    for index in range(2 * fixed(mem, at.STAGE_SLOTS)):
         put(mem, inputs + 2 * size + index, get(mem, source + index))
     put(mem, at.OWN, get(mem, at.OWN) + 1)
     return DONE
@@ -182,30 +184,30 @@ def happen(mem: int, stage: int, event: int, size: int) -> int:
 def arrive(mem: int, stage: int, key: int, first: int, depth: int, state: int) -> int:
     """Meet the outcomes of a state with the registers at a depth; nothing is told if `first` is negative."""
     row = depth_of(mem, depth)
-    place = get(mem, at.STATES) + state * t.STATE_COLUMNS
-    end = get(mem, place + t.OUTCOMES_END)
-    for number in range(get(mem, place + t.OUTCOMES), end):
-        given = get(mem, at.OUTCOMES) + number * t.OUTCOME_COLUMNS
+    place = fixed(mem, at.STATES) + state * t.STATE_COLUMNS
+    end = fixed(mem, place + t.OUTCOMES_END)
+    for number in range(fixed(mem, place + t.OUTCOMES), end):
+        given = fixed(mem, at.OUTCOMES) + number * t.OUTCOME_COLUMNS
         outcome = HOLDS
-        if get(mem, given + t.IF) < get(mem, given + t.TRIM):
-            outcome = carry_out(mem, get(mem, given + t.IF), get(mem, given + t.TRIM), row, 0)
+        if fixed(mem, given + t.IF) < fixed(mem, given + t.TRIM):
+            outcome = carry_out(mem, fixed(mem, given + t.IF), fixed(mem, given + t.TRIM), row, 0)
         if outcome == CODE_FAILED:
             return FAILED
         if outcome == REFUSED:
             continue
-        if get(mem, given + t.REST) >= 0:
+        if fixed(mem, given + t.REST) >= 0:
             target = row
             if depth == 0 or number + 1 < end:
                 target = depth_of(mem, depth + 1)
                 copied(mem, row, target)
-            if get(mem, given + t.TRIM) < get(mem, given + t.TRIM_END):
-                carry_out(mem, get(mem, given + t.TRIM), get(mem, given + t.TRIM_END), target, 0)
-            lacking = rest(mem, key, target, get(mem, given + t.REST))
+            if fixed(mem, given + t.TRIM) < fixed(mem, given + t.TRIM_END):
+                carry_out(mem, fixed(mem, given + t.TRIM), fixed(mem, given + t.TRIM_END), target, 0)
+            lacking = rest(mem, key, target, fixed(mem, given + t.REST))
             if lacking != DONE:
                 return lacking
         if first >= 0:
-            for listed in range(get(mem, given + t.TELLS), get(mem, given + t.TELLS_END)):
-                lacking = tell(mem, stage, first, row, get(mem, get(mem, at.HEADS_LISTED) + listed))
+            for listed in range(fixed(mem, given + t.TELLS), fixed(mem, given + t.TELLS_END)):
+                lacking = tell(mem, stage, first, row, fixed(mem, fixed(mem, at.HEADS_LISTED) + listed))
                 if lacking != DONE:
                     return lacking
     return DONE
@@ -218,23 +220,25 @@ def next_match(mem: int, stage: int, key: int, first: int, last: int, again: boo
     `again` goes on after the combination that was found before.
     """
     here = stage_of(mem, stage)
-    count = get(mem, here + at.STAGE_END) - get(mem, here + at.STAGE_BEGIN) + get(mem, at.OWN)
-    places, size = get(mem, at.PLACE), last - first
+    count = fixed(mem, here + at.STAGE_END) - fixed(mem, here + at.STAGE_BEGIN) + get(mem, at.OWN)
+    places, size = fixed(mem, at.PLACE), last - first
     depth = size - 1 if again else 0
     if not again:
         put(mem, places, -1)
     while depth >= 0:
         step = step_of(mem, first + depth)
-        low, high, flag = get(mem, step + t.TYPES), get(mem, step + t.TYPES_END), get(mem, step + t.FLAG)
+        low, high, flag = fixed(mem, step + t.TYPES), fixed(mem, step + t.TYPES_END), fixed(mem, step + t.FLAG)
         taken = False
         if flag < 0 or get(mem, key_of(mem, key) + at.KEY_SEEN) >> flag & 1 == 0:
             while get(mem, places + depth) + 1 < count:
                 put(mem, places + depth, get(mem, places + depth) + 1)
                 event = event_at(mem, stage, get(mem, places + depth))
-                if low <= get(mem, get(mem, at.TYPES) + event) < high:
+                if low <= get(mem, fixed(mem, at.TYPES) + event) < high:
                     target = depth_of(mem, depth + 1)
                     copied(mem, depth_of(mem, depth), target)
-                    outcome = carry_out(mem, get(mem, step + t.STEP_CODE), get(mem, step + t.STEP_END), target, event)
+                    outcome = carry_out(
+                        mem, fixed(mem, step + t.STEP_CODE), fixed(mem, step + t.STEP_END), target, event
+                    )
                     if outcome == CODE_FAILED:
                         return CODE_FAILED
                     if outcome == HOLDS:
@@ -253,11 +257,11 @@ def next_match(mem: int, stage: int, key: int, first: int, last: int, again: boo
 @by_address
 def absent(mem: int, stage: int, key: int, absence: int) -> int:
     """Whether there is no combination of events for steps: HOLDS if there is none."""
-    place = get(mem, at.ABSENCES) + 2 * absence
+    place = fixed(mem, at.ABSENCES) + 2 * absence
     step = step_of(mem, get(mem, place))
-    if get(mem, step + t.TYPES) < 0:
+    if fixed(mem, step + t.TYPES) < 0:
         row = depth_of(mem, 0)
-        outcome = carry_out(mem, get(mem, step + t.STEP_CODE), get(mem, step + t.STEP_END), row, 0)
+        outcome = carry_out(mem, fixed(mem, step + t.STEP_CODE), fixed(mem, step + t.STEP_END), row, 0)
     else:
         outcome = next_match(mem, stage, key, get(mem, place), get(mem, place + 1), False)
     if outcome == CODE_FAILED:
@@ -268,16 +272,16 @@ def absent(mem: int, stage: int, key: int, absence: int) -> int:
 @by_address
 def guard_row(mem: int, stage: int, guard: int, registers: int, first: int, size: int) -> bool:
     """A guard, its key by registers, and the events that were taken, as the row at hand; False if that failed."""
-    given, row = get(mem, at.GUARDS) + guard * t.GUARD_COLUMNS, get(mem, at.ROW)
-    if get(mem, given + t.KEY) < get(mem, given + t.KEY_END):
-        outcome = carry_out(mem, get(mem, given + t.KEY), get(mem, given + t.KEY_END), registers, 0)
+    given, row = fixed(mem, at.GUARDS) + guard * t.GUARD_COLUMNS, fixed(mem, at.ROW)
+    if fixed(mem, given + t.KEY) < fixed(mem, given + t.KEY_END):
+        outcome = carry_out(mem, fixed(mem, given + t.KEY), fixed(mem, given + t.KEY_END), registers, 0)
         if outcome == CODE_FAILED:
             return False
-    values = get(mem, at.STACK)
-    tags = values + 2 * get(mem, at.STACK_SIZE)
+    values = fixed(mem, at.STACK)
+    tags = values + 2 * fixed(mem, at.STACK_SIZE)
     put(mem, row, guard)
     end = row + 1
-    for index in range(get(mem, given + t.KEY_SIZE)):
+    for index in range(fixed(mem, given + t.KEY_SIZE)):
         tag = get(mem, tags + index)
         if tag == op.FAILED:
             return False
@@ -286,8 +290,8 @@ def guard_row(mem: int, stage: int, guard: int, registers: int, first: int, size
         end += 2
     count = taken_events(mem, stage, first, size)
     for index in range(count):
-        put(mem, end + index, get(mem, get(mem, at.TAKEN) + index))
-    for index in range(end + count, row + get(mem, at.GUARD_WIDTH)):
+        put(mem, end + index, get(mem, fixed(mem, at.TAKEN) + index))
+    for index in range(end + count, row + fixed(mem, at.GUARD_WIDTH)):
         put(mem, index, -1)
     return True
 
@@ -295,11 +299,11 @@ def guard_row(mem: int, stage: int, guard: int, registers: int, first: int, size
 @by_address_inlined
 def taken_events(mem: int, stage: int, first: int, size: int) -> int:
     """The events that steps have taken and guards compare, in order, each once; how many there are."""
-    taken, count = get(mem, at.TAKEN), 0
+    taken, count = fixed(mem, at.TAKEN), 0
     for index in range(size):
         if get(mem, step_of(mem, first + index) + t.COUNTS) == 0:
             continue
-        event = event_at(mem, stage, get(mem, get(mem, at.PLACE) + index))
+        event = event_at(mem, stage, get(mem, fixed(mem, at.PLACE) + index))
         double = False
         for before in range(count):
             double = double or get(mem, taken + before) == event
@@ -317,15 +321,17 @@ def taken_events(mem: int, stage: int, first: int, size: int) -> int:
 def enter(mem: int, stage: int, edge: int, size: int) -> int:
     """Enter what an edge loops, by the registers before it."""
     place = edge_of(mem, edge)
-    for listed in range(get(mem, place + t.LOOPS), get(mem, place + t.BEGINS)):
-        guard = get(mem, get(mem, at.GUARDS_LISTED) + listed)
-        if not guard_row(mem, stage, guard, get(mem, at.SOURCE), get(mem, place + t.STEPS), size):
+    for listed in range(fixed(mem, place + t.LOOPS), fixed(mem, place + t.BEGINS)):
+        guard = fixed(mem, fixed(mem, at.GUARDS_LISTED) + listed)
+        if not guard_row(mem, stage, guard, get(mem, at.SOURCE), fixed(mem, place + t.STEPS), size):
             return FAILED
         count = get(mem, at.GUARDED)
-        if count == get(mem, at.GUARDS_ROOM):
+        if count == fixed(mem, at.GUARDS_ROOM):
             return GUARDS
-        table, mask, epoch = get(mem, at.GUARDS_TABLE), get(mem, at.GUARDS_MASK), get(mem, at.EPOCH)
-        if added(mem, get(mem, at.ROW), get(mem, at.GUARD_WIDTH), get(mem, at.GUARD_ROWS), count, table, mask, epoch):
+        table, mask, epoch = fixed(mem, at.GUARDS_TABLE), fixed(mem, at.GUARDS_MASK), get(mem, at.EPOCH)
+        if added(
+            mem, fixed(mem, at.ROW), fixed(mem, at.GUARD_WIDTH), fixed(mem, at.GUARD_ROWS), count, table, mask, epoch
+        ):
             put(mem, at.GUARDED, get(mem, at.GUARDED) + 1)
     return DONE
 
@@ -333,20 +339,20 @@ def enter(mem: int, stage: int, edge: int, size: int) -> int:
 @by_address
 def postpone(mem: int, stage: int, edge: int, size: int) -> int:
     """Keep what begins a guarded star until all loops are entered: the edge, its registers, and what guards ask for."""
-    if get(mem, at.POSTPONED) == get(mem, at.LATER_ROOM):
+    if get(mem, at.POSTPONED) == fixed(mem, at.LATER_ROOM):
         return LATER
     place = edge_of(mem, edge)
-    kept = get(mem, at.LATER) + get(mem, at.POSTPONED) * get(mem, at.LATER_WIDTH)
+    kept = fixed(mem, at.LATER) + get(mem, at.POSTPONED) * fixed(mem, at.LATER_WIDTH)
     put(mem, kept, edge)
     copied(mem, depth_of(mem, size), kept + 1)
-    kept += 1 + get(mem, at.WIDTH)
-    for listed in range(get(mem, place + t.BEGINS), get(mem, place + t.BEGINS_END)):
-        guard, start = get(mem, get(mem, at.GUARDS_LISTED) + listed), depth_of(mem, 0)
-        if not guard_row(mem, stage, guard, start, get(mem, place + t.STEPS), size):
+    kept += 1 + fixed(mem, at.WIDTH)
+    for listed in range(fixed(mem, place + t.BEGINS), fixed(mem, place + t.BEGINS_END)):
+        guard, start = fixed(mem, fixed(mem, at.GUARDS_LISTED) + listed), depth_of(mem, 0)
+        if not guard_row(mem, stage, guard, start, fixed(mem, place + t.STEPS), size):
             return FAILED
-        for index in range(get(mem, at.GUARD_WIDTH)):
-            put(mem, kept + index, get(mem, get(mem, at.ROW) + index))
-        kept += get(mem, at.GUARD_WIDTH)
+        for index in range(fixed(mem, at.GUARD_WIDTH)):
+            put(mem, kept + index, get(mem, fixed(mem, at.ROW) + index))
+        kept += fixed(mem, at.GUARD_WIDTH)
     put(mem, at.POSTPONED, get(mem, at.POSTPONED) + 1)
     return DONE
 
@@ -354,21 +360,21 @@ def postpone(mem: int, stage: int, edge: int, size: int) -> int:
 @by_address
 def admit(mem: int, stage: int, key: int, first: int) -> int:
     """Let arrive what was postponed and is not refused by a guard."""
-    asked = get(mem, at.GUARD_WIDTH)
+    asked = fixed(mem, at.GUARD_WIDTH)
     for number in range(get(mem, at.POSTPONED)):
-        kept = get(mem, at.LATER) + number * get(mem, at.LATER_WIDTH)
+        kept = fixed(mem, at.LATER) + number * fixed(mem, at.LATER_WIDTH)
         place = edge_of(mem, get(mem, kept))
         refused = False
-        row = kept + 1 + get(mem, at.WIDTH)
-        for _ in range(get(mem, place + t.BEGINS), get(mem, place + t.BEGINS_END)):
-            table, mask, epoch = get(mem, at.GUARDS_TABLE), get(mem, at.GUARDS_MASK), get(mem, at.EPOCH)
+        row = kept + 1 + fixed(mem, at.WIDTH)
+        for _ in range(fixed(mem, place + t.BEGINS), fixed(mem, place + t.BEGINS_END)):
+            table, mask, epoch = fixed(mem, at.GUARDS_TABLE), fixed(mem, at.GUARDS_MASK), get(mem, at.EPOCH)
             refused = refused or found(
-                mem, row, asked, get(mem, at.GUARD_ROWS), get(mem, at.GUARDED), table, mask, epoch
+                mem, row, asked, fixed(mem, at.GUARD_ROWS), get(mem, at.GUARDED), table, mask, epoch
             )
             row += asked
         if not refused:
             put(mem, at.BEGUN, kept + 1)
-            lacking = arrive(mem, stage, key, first, 0, get(mem, place + t.TARGET))
+            lacking = arrive(mem, stage, key, first, 0, fixed(mem, place + t.TARGET))
             if lacking != DONE:
                 return lacking
     put(mem, at.POSTPONED, 0)
@@ -380,17 +386,17 @@ def take(mem: int, stage: int, key: int, first: int, edge: int) -> int:
     """Take an edge in all ways, from the registers at the last depth."""
     place = edge_of(mem, edge)
     put(mem, at.BEGUN, get(mem, at.SOURCE))
-    if get(mem, place + t.PREPARE) < get(mem, place + t.PREPARED):
-        put(mem, at.BEGUN, get(mem, at.WORK))
-        copied(mem, get(mem, at.SOURCE), get(mem, at.WORK))
-        carry_out(mem, get(mem, place + t.PREPARE), get(mem, place + t.PREPARED), get(mem, at.WORK), 0)
-    for absence in range(get(mem, place + t.ABSENCES), get(mem, place + t.ABSENCES_END)):
+    if fixed(mem, place + t.PREPARE) < fixed(mem, place + t.PREPARED):
+        put(mem, at.BEGUN, fixed(mem, at.WORK))
+        copied(mem, get(mem, at.SOURCE), fixed(mem, at.WORK))
+        carry_out(mem, fixed(mem, place + t.PREPARE), fixed(mem, place + t.PREPARED), fixed(mem, at.WORK), 0)
+    for absence in range(fixed(mem, place + t.ABSENCES), fixed(mem, place + t.ABSENCES_END)):
         outcome = absent(mem, stage, key, absence)
         if outcome == CODE_FAILED:
             return FAILED
         if outcome != HOLDS:
             return DONE
-    steps, end = get(mem, place + t.STEPS), get(mem, place + t.STEPS_END)
+    steps, end = fixed(mem, place + t.STEPS), fixed(mem, place + t.STEPS_END)
     size, again = (end - steps, False)
     while True:
         if size > 0:
@@ -401,20 +407,20 @@ def take(mem: int, stage: int, key: int, first: int, edge: int) -> int:
                 return DONE
         again = True
         outcome = HOLDS
-        if get(mem, place + t.TESTS) < get(mem, place + t.TESTS_END):
+        if fixed(mem, place + t.TESTS) < fixed(mem, place + t.TESTS_END):
             row = depth_of(mem, size)
-            outcome = carry_out(mem, get(mem, place + t.TESTS), get(mem, place + t.TESTS_END), row, 0)
+            outcome = carry_out(mem, fixed(mem, place + t.TESTS), fixed(mem, place + t.TESTS_END), row, 0)
         if outcome == CODE_FAILED:
             return FAILED
         if outcome == HOLDS:
             lacking = DONE
-            if get(mem, place + t.LOOPS) < get(mem, place + t.BEGINS):
+            if fixed(mem, place + t.LOOPS) < fixed(mem, place + t.BEGINS):
                 lacking = enter(mem, stage, edge, size)
             if lacking == DONE:
-                if get(mem, place + t.BEGINS) < get(mem, place + t.BEGINS_END):
+                if fixed(mem, place + t.BEGINS) < fixed(mem, place + t.BEGINS_END):
                     lacking = postpone(mem, stage, edge, size)
                 else:
-                    lacking = arrive(mem, stage, key, first, size, get(mem, place + t.TARGET))
+                    lacking = arrive(mem, stage, key, first, size, fixed(mem, place + t.TARGET))
             if lacking != DONE:
                 return lacking
         if size == 0:
@@ -424,17 +430,17 @@ def take(mem: int, stage: int, key: int, first: int, edge: int) -> int:
 @by_address
 def leave(mem: int, stage: int, key: int, first: int, phase: int, row: int, count: int) -> int:
     """Take all edges of a phase from configurations of one state that stand one after the other."""
-    cell = phase * get(mem, at.STATE_COUNT) + get(mem, row)
-    begin = get(mem, get(mem, at.FIRST) + cell)
-    for listed in range(begin, begin + get(mem, get(mem, at.COUNT) + cell)):
-        edge = get(mem, get(mem, at.LISTED) + listed)
+    cell = phase * fixed(mem, at.STATE_COUNT) + get(mem, row)
+    begin = fixed(mem, fixed(mem, at.FIRST) + cell)
+    for listed in range(begin, begin + fixed(mem, fixed(mem, at.COUNT) + cell)):
+        edge = fixed(mem, fixed(mem, at.LISTED) + listed)
         lacking = DONE
         if get(mem, edge_of(mem, edge) + t.SIMPLE) == 1:
             lacking = take_together(mem, stage, key, first, edge, row, count)
         else:
             for number in range(count):
                 if lacking == DONE:
-                    put(mem, at.SOURCE, row + number * get(mem, at.WIDTH))
+                    put(mem, at.SOURCE, row + number * fixed(mem, at.WIDTH))
                     lacking = take(mem, stage, key, first, edge)
         if lacking != DONE:
             return lacking
@@ -445,21 +451,21 @@ def leave(mem: int, stage: int, key: int, first: int, phase: int, row: int, coun
 def take_together(mem: int, stage: int, key: int, first: int, edge: int, row: int, count: int) -> int:
     """Let configurations that stand one after the other take an edge that asks for one event."""
     place = edge_of(mem, edge)
-    step, state = step_of(mem, get(mem, place + t.STEPS)), get(mem, place + t.TARGET)
-    low, high = get(mem, step + t.TYPES), get(mem, step + t.TYPES_END)
-    here, width, block = stage_of(mem, stage), get(mem, at.WIDTH), get(mem, at.BLOCK)
-    events = get(mem, here + at.STAGE_END) - get(mem, here + at.STAGE_BEGIN) + get(mem, at.OWN)
+    step, state = step_of(mem, fixed(mem, place + t.STEPS)), fixed(mem, place + t.TARGET)
+    low, high = fixed(mem, step + t.TYPES), fixed(mem, step + t.TYPES_END)
+    here, width, block = stage_of(mem, stage), fixed(mem, at.WIDTH), fixed(mem, at.BLOCK)
+    events = fixed(mem, here + at.STAGE_END) - fixed(mem, here + at.STAGE_BEGIN) + get(mem, at.OWN)
     for number in range(events):
         event = event_at(mem, stage, number)
-        if low <= get(mem, get(mem, at.TYPES) + event) < high:
-            inputs = get(mem, at.INPUTS) + 2 * event * get(mem, at.SLOTS)
+        if low <= get(mem, fixed(mem, at.TYPES) + event) < high:
+            inputs = fixed(mem, at.INPUTS) + 2 * event * fixed(mem, at.SLOTS)
             for begin in range(0, count, at.BLOCK_ROWS):
                 size = min(count - begin, at.BLOCK_ROWS)
                 copy(mem, row + begin * width, block, size * width)
-                code, end = get(mem, place + t.PREPARE), get(mem, place + t.PREPARED)
+                code, end = fixed(mem, place + t.PREPARE), fixed(mem, place + t.PREPARED)
                 if code < end:
                     carry_out_on_all(mem, code, end, block, size, inputs)
-                code, end = get(mem, step + t.STEP_CODE), get(mem, step + t.STEP_END)
+                code, end = fixed(mem, step + t.STEP_CODE), fixed(mem, step + t.STEP_END)
                 size = carry_out_on_all(mem, code, end, block, size, inputs)
                 if size < 0:
                     return FAILED
@@ -472,23 +478,23 @@ def take_together(mem: int, stage: int, key: int, first: int, edge: int, row: in
 @by_address
 def arrive_together(mem: int, stage: int, key: int, first: int, block: int, count: int, state: int) -> int:
     """Meet the outcomes of a state, whose instructions are quick, with rows of registers."""
-    width = get(mem, at.WIDTH)
-    place = get(mem, at.STATES) + state * t.STATE_COLUMNS
-    end = get(mem, place + t.OUTCOMES_END)
-    for number in range(get(mem, place + t.OUTCOMES), end):
-        given = get(mem, at.OUTCOMES) + number * t.OUTCOME_COLUMNS
-        asks = get(mem, given + t.IF) < get(mem, given + t.TRIM)
-        rests = number + 1 == end and not asks and get(mem, given + t.REST) >= 0
-        trim, trimmed = get(mem, given + t.TRIM), get(mem, given + t.TRIM_END)
+    width = fixed(mem, at.WIDTH)
+    place = fixed(mem, at.STATES) + state * t.STATE_COLUMNS
+    end = fixed(mem, place + t.OUTCOMES_END)
+    for number in range(fixed(mem, place + t.OUTCOMES), end):
+        given = fixed(mem, at.OUTCOMES) + number * t.OUTCOME_COLUMNS
+        asks = fixed(mem, given + t.IF) < fixed(mem, given + t.TRIM)
+        rests = number + 1 == end and not asks and fixed(mem, given + t.REST) >= 0
+        trim, trimmed = fixed(mem, given + t.TRIM), fixed(mem, given + t.TRIM_END)
         if rests and trim < trimmed:
             carry_out_on_all(mem, trim, trimmed, block, count, 0)
         for index in range(count):
             row = block + index * width
-            if asks and carry_out(mem, get(mem, given + t.IF), get(mem, given + t.TRIM), row, 0) != HOLDS:
+            if asks and carry_out(mem, fixed(mem, given + t.IF), fixed(mem, given + t.TRIM), row, 0) != HOLDS:
                 continue
             lacking = DONE
             if rests:
-                lacking = rest(mem, key, row, get(mem, given + t.REST))
+                lacking = rest(mem, key, row, fixed(mem, given + t.REST))
             else:
                 lacking = meet(mem, stage, key, first, row, number)
             if lacking != DONE:
@@ -499,17 +505,17 @@ def arrive_together(mem: int, stage: int, key: int, first: int, block: int, coun
 @by_address
 def meet(mem: int, stage: int, key: int, first: int, row: int, number: int) -> int:
     """Meet an outcome whose conditions hold; the registers are left as they are."""
-    given = get(mem, at.OUTCOMES) + number * t.OUTCOME_COLUMNS
-    if get(mem, given + t.REST) >= 0:
-        target = get(mem, at.WORK)
+    given = fixed(mem, at.OUTCOMES) + number * t.OUTCOME_COLUMNS
+    if fixed(mem, given + t.REST) >= 0:
+        target = fixed(mem, at.WORK)
         copied(mem, row, target)
-        if get(mem, given + t.TRIM) < get(mem, given + t.TRIM_END):
-            carry_out(mem, get(mem, given + t.TRIM), get(mem, given + t.TRIM_END), target, 0)
-        lacking = rest(mem, key, target, get(mem, given + t.REST))
+        if fixed(mem, given + t.TRIM) < fixed(mem, given + t.TRIM_END):
+            carry_out(mem, fixed(mem, given + t.TRIM), fixed(mem, given + t.TRIM_END), target, 0)
+        lacking = rest(mem, key, target, fixed(mem, given + t.REST))
         if lacking != DONE:
             return lacking
-    for listed in range(get(mem, given + t.TELLS), get(mem, given + t.TELLS_END)):
-        lacking = tell(mem, stage, first, row, get(mem, get(mem, at.HEADS_LISTED) + listed))
+    for listed in range(fixed(mem, given + t.TELLS), fixed(mem, given + t.TELLS_END)):
+        lacking = tell(mem, stage, first, row, fixed(mem, fixed(mem, at.HEADS_LISTED) + listed))
         if lacking != DONE:
             return lacking
     return DONE
@@ -518,19 +524,21 @@ def meet(mem: int, stage: int, key: int, first: int, row: int, number: int) -> i
 @by_address_inlined
 def expired(mem: int, stage: int, row: int) -> bool:
     """Whether one who waits is of no use any more."""
-    state = get(mem, at.STATES) + get(mem, row) * t.STATE_COLUMNS
-    place = get(mem, state + t.EXPIRES)
+    state = fixed(mem, at.STATES) + get(mem, row) * t.STATE_COLUMNS
+    place = fixed(mem, state + t.EXPIRES)
     if place < 0 or get(mem, row + place) != op.VALUE:
         return False
-    return bool(get(mem, stage_of(mem, stage) + at.STAGE_TIME) - get(mem, row + place + 1) > get(mem, state + t.LIMIT))
+    return bool(
+        fixed(mem, stage_of(mem, stage) + at.STAGE_TIME) - get(mem, row + place + 1) > fixed(mem, state + t.LIMIT)
+    )
 
 
 @by_address
 def go(mem: int, stage: int, key: int, first: int, phase: int, waiting: int) -> int:
     """Take all edges of a phase, from all configurations of a key; `waiting` is the last of those who wait."""
-    lacking = leave(mem, stage, key, first, phase, get(mem, at.NOTHING), 1)
-    width, here = get(mem, at.WIDTH), key_of(mem, key)
-    row = get(mem, at.ARENA) + get(mem, here + at.KEY_AT) * width
+    lacking = leave(mem, stage, key, first, phase, fixed(mem, at.NOTHING), 1)
+    width, here = fixed(mem, at.WIDTH), key_of(mem, key)
+    row = fixed(mem, at.ARENA) + get(mem, here + at.KEY_AT) * width
     end = row + get(mem, here + at.KEY_COUNT) * width
     while row < end and lacking == DONE:
         begin = row
@@ -538,7 +546,7 @@ def go(mem: int, stage: int, key: int, first: int, phase: int, waiting: int) -> 
             row += width
         lacking = leave(mem, stage, key, first, phase, begin, (row - begin) // width)
     while waiting >= 0 and lacking == DONE:
-        row = get(mem, at.WAITS) + waiting * (width + 2)
+        row = fixed(mem, at.WAITS) + waiting * (width + 2)
         if not expired(mem, stage, row):
             lacking = leave(mem, stage, key, first, phase, row, 1)
         waiting = get(mem, row + width + 1)
@@ -548,20 +556,20 @@ def go(mem: int, stage: int, key: int, first: int, phase: int, waiting: int) -> 
 @by_address
 def settle(mem: int, key: int) -> int:
     """The rows of the stage are the configurations of the key from now on."""
-    count, here, width = get(mem, at.RESTING), key_of(mem, key), get(mem, at.WIDTH)
+    count, here, width = get(mem, at.RESTING), key_of(mem, key), fixed(mem, at.WIDTH)
     if count > get(mem, here + at.KEY_ROOM):
         room = 4
         while room < count:
             room *= 2
-        if get(mem, at.USED) + room > get(mem, at.ARENA_ROOM):
+        if get(mem, at.USED) + room > fixed(mem, at.ARENA_ROOM):
             return ARENA
         put(mem, here + at.KEY_AT, get(mem, at.USED))
         put(mem, here + at.KEY_ROOM, room)
         put(mem, at.USED, get(mem, at.USED) + room)
-    target = get(mem, at.ARENA) + get(mem, here + at.KEY_AT) * width
-    same = count == get(mem, here + at.KEY_COUNT) and alike(mem, get(mem, at.ROWS), target, count * width)
+    target = fixed(mem, at.ARENA) + get(mem, here + at.KEY_AT) * width
+    same = count == get(mem, here + at.KEY_COUNT) and alike(mem, fixed(mem, at.ROWS), target, count * width)
     put(mem, at.SAME, 1 if same else 0)
-    copy(mem, get(mem, at.ROWS), target, count * width)
+    copy(mem, fixed(mem, at.ROWS), target, count * width)
     put(mem, here + at.KEY_COUNT, count)
     return DONE
 
@@ -580,9 +588,9 @@ def begin_stage(mem: int) -> None:
 def begin_history(mem: int, stage: int, key: int) -> int:
     """What is there at stage 0."""
     begin_stage(mem)
-    for state in range(get(mem, at.STATE_COUNT)):
-        if get(mem, get(mem, at.STATES) + state * t.STATE_COLUMNS + t.INITIAL) == 1:
-            put(mem, at.BEGUN, get(mem, at.NOTHING))
+    for state in range(fixed(mem, at.STATE_COUNT)):
+        if get(mem, fixed(mem, at.STATES) + state * t.STATE_COLUMNS + t.INITIAL) == 1:
+            put(mem, at.BEGUN, fixed(mem, at.NOTHING))
             lacking = arrive(mem, stage, key, -1, 0, state)
             if lacking != DONE:
                 return lacking
@@ -596,19 +604,19 @@ def begin_history(mem: int, stage: int, key: int) -> int:
 def take_stage(mem: int, stage: int, key: int, first: int, waiting: int) -> int:
     """All phases of a stage, and its end."""
     begin_stage(mem)
-    for phase in range(get(mem, at.PHASE_COUNT)):
+    for phase in range(fixed(mem, at.PHASE_COUNT)):
         while True:
             own = get(mem, at.OWN)
             lacking = go(mem, stage, key, first, phase, waiting)
             if lacking != DONE:
                 return lacking
-            if get(mem, get(mem, at.REPEATS) + phase) == 0 or get(mem, at.OWN) == own:
+            if fixed(mem, fixed(mem, at.REPEATS) + phase) == 0 or get(mem, at.OWN) == own:
                 break
     lacking = settle(mem, key)
     if lacking == DONE:
-        for flag in range(get(mem, at.FIRST_COUNT)):
-            for event in range(get(mem, at.GIVEN), get(mem, at.GIVEN) + get(mem, at.OWN)):
-                if get(mem, get(mem, at.TYPES) + event) == get(mem, get(mem, at.FIRSTS) + flag):
+        for flag in range(fixed(mem, at.FIRST_COUNT)):
+            for event in range(fixed(mem, at.GIVEN), fixed(mem, at.GIVEN) + get(mem, at.OWN)):
+                if get(mem, fixed(mem, at.TYPES) + event) == fixed(mem, fixed(mem, at.FIRSTS) + flag):
                     put(mem, key_of(mem, key) + at.KEY_SEEN, get(mem, key_of(mem, key) + at.KEY_SEEN) | 1 << flag)
         put(mem, key_of(mem, key) + at.KEY_STAGES, get(mem, key_of(mem, key) + at.KEY_STAGES) + 1)
     return lacking
@@ -617,8 +625,8 @@ def take_stage(mem: int, stage: int, key: int, first: int, waiting: int) -> int:
 @compiled
 def advance(mem: int, stage: int, most: int) -> tuple[int, int]:
     """Take stages from one on. What came of it, and at which stage; one that was not taken leaves no trace."""
-    while stage < get(mem, at.STAGE_COUNT):
-        key = get(mem, stage_of(mem, stage) + at.STAGE_KEY)
+    while stage < fixed(mem, at.STAGE_COUNT):
+        key = fixed(mem, stage_of(mem, stage) + at.STAGE_KEY)
         here = key_of(mem, key)
         first = get(mem, at.TOLD_COUNT)
         waited, used, head = get(mem, at.WAITING), get(mem, at.USED), get(mem, here + at.KEY_HEAD)
@@ -629,7 +637,7 @@ def advance(mem: int, stage: int, most: int) -> tuple[int, int]:
                 waited, used, head = get(mem, at.WAITING), get(mem, at.USED), get(mem, here + at.KEY_HEAD)
         silent = get(mem, stage_of(mem, stage) + at.STAGE_SILENT)
         while silent > 0 and lacking == DONE:
-            lacking = take_stage(mem, get(mem, at.STAGE_COUNT), key, -1, head)
+            lacking = take_stage(mem, fixed(mem, at.STAGE_COUNT), key, -1, head)
             if lacking == DONE:
                 waited, used, head = get(mem, at.WAITING), get(mem, at.USED), get(mem, here + at.KEY_HEAD)
                 silent = 0 if get(mem, at.SAME) == 1 else silent - 1

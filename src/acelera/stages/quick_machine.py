@@ -32,8 +32,8 @@ _KEPT = 1024
 
 
 class Batch(NamedTuple):
-    """Stages in order, with the columns of `layout.STAGE_…`; what own events read of them; events: their types, and
-    their slots, of which each is a value and a tag (op.VALUE or op.NULL).
+    """Where stages are written, with the columns of `layout.STAGE_…`; what own events read of them; events: their
+    types, and their slots, of which each is a value and a tag (op.VALUE or op.NULL).
     """
 
     stages: Ints
@@ -160,10 +160,33 @@ class QuickMachine:
 
     # --- steps ------------------------------------------------------------------------------------------------
 
-    def take(self, batch: Batch, keys: int) -> Heard:
-        """Take stages of keys below a number; what was told. After an error the machine is of no use any more."""
+    def batch(self, stages: int, events: int) -> Batch:
+        """Room for so many stages and events, to be filled before they are taken."""
+        memory = self._memory
+        slots, stage_slots = 2 * memory[at.SLOTS], 2 * memory[at.STAGE_SLOTS]
+        memory[at.GIVEN], memory[at.STAGE_COUNT] = events, stages
+        self._make_room_for_events()
+        memory.hold(at.STAGES, (stages + 1) * at.STAGE_COLUMNS)
+        memory.hold(at.STAGE_INPUTS, stages * stage_slots)
+        listed = memory.stretch(at.STAGES)[: (stages + 1) * at.STAGE_COLUMNS].reshape(-1, at.STAGE_COLUMNS)
+        listed[stages] = 0  # a stage without events
+        return Batch(
+            listed[:stages],
+            memory.stretch(at.STAGE_INPUTS)[: stages * stage_slots].reshape(stages, stage_slots),
+            memory.stretch(at.TYPES)[:events],
+            memory.stretch(at.INPUTS)[: events * slots].reshape(events, slots),
+        )
+
+    def _make_room_for_events(self) -> None:
+        memory = self._memory
+        room = memory[at.GIVEN] + self._own
+        memory.hold(at.TYPES, room)
+        memory.hold(at.INPUTS, 2 * room * memory[at.SLOTS])
+        memory[at.EVENT_ROOM] = room
+
+    def take(self, keys: int) -> Heard:
+        """Take the stages of the batch, of keys below a number; what was told. After an error it is of no use."""
         self._keys_up_to(keys)
-        self._put_batch(batch)
         memory = self._memory
         memory[at.TOLD_COUNT] = 0
         if memory[at.EPOCH] > 1 << 30:
@@ -177,25 +200,12 @@ class QuickMachine:
         while status != k.DONE:
             status, stage = k.advance(memory.address, stage, self._most)
             if status != k.DONE:
-                self._mend(status, batch)
+                self._mend(status)
         width, count = memory[at.TOLD_WIDTH], memory[at.TOLD_COUNT]
         told = memory.stretch(at.TOLD)[: count * width].reshape(-1, width).copy()
         return Heard(told[:, 0], told[:, 1], told[:, 2:])
 
-    def _put_batch(self, batch: Batch) -> None:
-        memory, given = self._memory, len(batch.types)
-        slots = 2 * memory[at.SLOTS]
-        room = given + self._own
-        memory.hold(at.TYPES, room)[:given] = batch.types
-        inputs = memory.hold(at.INPUTS, room * slots)[: given * slots].reshape(-1, slots)
-        inputs[:, : batch.inputs.shape[1]] = batch.inputs
-        listed = memory.hold(at.STAGES, batch.stages.size + at.STAGE_COLUMNS)
-        listed[: batch.stages.size] = batch.stages.reshape(-1)
-        listed[batch.stages.size :] = 0  # a stage without events
-        memory.put(at.STAGE_INPUTS, batch.stage_inputs)
-        memory[at.GIVEN], memory[at.EVENT_ROOM], memory[at.STAGE_COUNT] = given, room, len(batch.stages)
-
-    def _mend(self, status: int, batch: Batch) -> None:
+    def _mend(self, status: int) -> None:
         """Make room for what had none."""
         memory = self._memory
         if status == k.FAILED:
@@ -204,7 +214,7 @@ class QuickMachine:
             raise too_many(self._most)
         if status == k.EVENTS:
             self._own *= 2
-            self._put_batch(batch)
+            self._make_room_for_events()
         elif status == k.ARENA:
             self._compact_arena()
         else:

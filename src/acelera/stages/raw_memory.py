@@ -33,6 +33,16 @@ def _get(_: Any, address: Any, index: Any) -> Any:
 
 
 @intrinsic
+def _fixed(_: Any, address: Any, index: Any) -> Any:
+    def generated(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+        loaded = builder.load(_place(builder, given[0], given[1], ir.IntType(64)))
+        loaded.set_metadata("invariant.load", builder.module.add_metadata([]))
+        return loaded
+
+    return types.int64(types.int64, types.int64), generated
+
+
+@intrinsic
 def _put(_: Any, address: Any, index: Any, value: Any) -> Any:
     def generated(context: Any, builder: Any, signature: Any, given: Any) -> Any:
         builder.store(given[2], _place(builder, given[0], given[1], ir.IntType(64)))
@@ -103,6 +113,9 @@ def _floats(address: int, begin: int, size: int) -> Array:
 
 get: Callable[[int, int], Any] = _get_plainly if AS_PYTHON else cast(Any, _get)
 """The number at an address, so many numbers on."""
+
+fixed: Callable[[int, int], Any] = _get_plainly if AS_PYTHON else cast(Any, _fixed)
+"""The same, if it does not change while a kernel runs: then it need not be read again."""
 
 put: Callable[[int, int, int], None] = _put_plainly if AS_PYTHON else cast(Any, _put)
 """Write a number there."""

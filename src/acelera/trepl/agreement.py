@@ -112,16 +112,28 @@ def _no_source(name: str, given: object) -> str:
     )
 
 
-def incoming(given: Mapping[str, Any], asked: Collection[str], granularity: str) -> Incoming:
-    """Sources of the relations that are asked for, which agree."""
+def incoming(given: Mapping[str, Any], asked: Collection[str], granularity: str, *, on_spark: bool = False) -> Incoming:
+    """Sources of the relations that are asked for, which agree; they are in Spark frames only if `on_spark`."""
     known = {name: each for name, each in given.items() if name in asked}
     for name, each in known.items():
         if not isinstance(each, Source):
             raise UsageError(_no_source(name, each))
-        if each.is_spark:
+        if each.is_spark and not on_spark:
             raise UsageError(f"the changes of `{name}` are in a Spark frame; collect its rows: frame.toArrow()")
     others = frozenset(given) - frozenset(known)
     return Incoming(known, granularity, timestamp_of(known), _instants(known, granularity), others)
+
+
+def are_on_spark(given: Mapping[str, Any], asked: Collection[str]) -> bool:
+    """Whether the sources of the relations that are asked for are in Spark frames: all of them, or none."""
+    found = {name: given[name].is_spark for name in asked if isinstance(given.get(name), Source)}
+    if len(set(found.values())) > 1:
+        here, there = (next(name for name, each in found.items() if each is spark) for spark in (False, True))
+        raise UsageError(
+            f"the changes of `{there}` are in a Spark frame, those of `{here}` are not; make frames of all of them, or "
+            "collect the rows: frame.toArrow()"
+        )
+    return any(found.values())
 
 
 def timestamp_of(given: Mapping[str, Any]) -> Type:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -23,29 +23,37 @@ from acelera.trepl.translation.machines import Translation, translate
 MAX_TUPLES = 100_000
 
 
-class ChangeEngine:
-    """A program that runs."""
+Made = Mapping[tuple[str, str], pa.Table]
+"""Derived events by module and name, in the columns of normalized changes that have no kind and no old values."""
 
-    def __init__(self, program: Program, max_tuples: int = MAX_TUPLES) -> None:
+
+class ChangeEngine:
+    """A program that runs, or some modules of it."""
+
+    def __init__(self, program: Program, max_tuples: int = MAX_TUPLES, modules: Collection[str] | None = None) -> None:
         self._program = program
-        self._runs = {module.name: _opened(module, program, max_tuples) for module in program.modules}
+        self._modules = [each for each in program.modules if modules is None or each.name in modules]
+        self._runs = {module.name: _opened(module, program, max_tuples) for module in self._modules}
         self._failed = False
 
-    def step(self, given: Mapping[str, pa.Table]) -> dict[Place, pa.Table]:
-        """Take whole stages; what actions do at them. After an error it is of no use any more."""
+    def step(self, given: Mapping[str, pa.Table], fed: Made | None = None) -> dict[Place, pa.Table]:
+        """Take whole stages; what actions do at them. After an error it is of no use any more.
+
+        `fed` are events of modules that run elsewhere.
+        """
         if self._failed:
             raise UsageError("the engine has failed before; go on from a snapshot, or open it anew")
         self._failed = True
         found: dict[Place, list[pa.Table]] = {}
-        for piece in pieces(given):
-            for place, table in self._step(piece):
+        for piece in [given] if fed else pieces(given):
+            for place, table in self._step(piece, fed or {}):
                 found.setdefault(place, []).append(table)
         self._failed = False
         return {place: pa.concat_tables(tables) for place, tables in found.items()}
 
-    def _step(self, given: Mapping[str, pa.Table]) -> Iterator[tuple[Place, pa.Table]]:
-        made: dict[tuple[str, str], pa.Table] = {}
-        for module in self._program.modules:
+    def _step(self, given: Mapping[str, pa.Table], fed: Made) -> Iterator[tuple[Place, pa.Table]]:
+        made = dict(fed)
+        for module in self._modules:
             outputs = self._runs[module.name].step(given, made)
             yield from outputs.items()
             made |= dict(_events(module, outputs))
@@ -74,14 +82,16 @@ class ChangeEngine:
         return found
 
 
-def opened(program: Program, max_tuples: int = MAX_TUPLES) -> ChangeEngine:
-    """An engine that has seen nothing yet."""
-    return ChangeEngine(program, max_tuples)
+def opened(program: Program, max_tuples: int = MAX_TUPLES, modules: Collection[str] | None = None) -> ChangeEngine:
+    """An engine that has seen nothing yet; of all modules, unless some are named."""
+    return ChangeEngine(program, max_tuples, modules)
 
 
-def resumed(program: Program, snapshot: bytes, max_tuples: int = MAX_TUPLES) -> ChangeEngine:
-    """An engine that goes on from a snapshot."""
-    engine = ChangeEngine(program, max_tuples)
+def resumed(
+    program: Program, snapshot: bytes, max_tuples: int = MAX_TUPLES, modules: Collection[str] | None = None
+) -> ChangeEngine:
+    """An engine that goes on from a snapshot of one of the same modules."""
+    engine = ChangeEngine(program, max_tuples, modules)
     engine.load(snapshot)
     return engine
 

@@ -22,7 +22,8 @@ def _module(module: Module, translation: Translation) -> Iterator[str]:
     reason = lacking(translation)
     how = "compiled" if reason is None else f"on plain values, which is slow: no instruction for {reason}"
     each = f"each {', '.join(module.partition)}" if module.partition else "the whole history"
-    yield f"{module.name}: {len(machine.states) - 1} states, {len(machine.registers)} registers, {how}"
+    states, registers = _number(len(machine.states) - 1, "state"), _number(len(machine.registers), "register")
+    yield f"{module.name}: {states}, {registers}, {how}"
     yield f"{module.name}: keeps open instances for {each}, until there is a stage that does not extend them"
     for state in machine.states:
         if state.waits:
@@ -30,6 +31,10 @@ def _module(module: Module, translation: Translation) -> Iterator[str]:
     for number in machine.firsts:
         name = machine.tables[machine.event_types[number]].name
         yield f"{_rule(name)}: remembers for ever that the event of `first` was there, one bit for {each}"
+
+
+def _number(count: int, what: str) -> str:
+    return f"{count} {what}{'s' * (count != 1)}"
 
 
 def _waiting(state: State, machine: Machine) -> str:

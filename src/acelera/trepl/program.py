@@ -18,7 +18,7 @@ from acelera.errors import AceleraWarning, Problem, Span, UsageError, outside, r
 from acelera.programs.problems import Notes, ProgramCheckError
 from acelera.programs.report.run import MOST_EVENTS
 from acelera.trepl import ast, resolved
-from acelera.trepl.agreement import Incoming, by_relation, incoming, relations_of, timestamp_of
+from acelera.trepl.agreement import Incoming, are_on_spark, by_relation, incoming, relations_of, timestamp_of
 from acelera.trepl.checker import check
 from acelera.trepl.doing import doing, leave
 from acelera.trepl.engines import engine_again, engine_of
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from acelera.programs.drawing import RuleDrawing
     from acelera.programs.report.run import Run
     from acelera.trepl.doing import Functions
+    from acelera.trepl.on_spark.rule_frames import RuleFrames
     from acelera.trepl.rule_options import Options
 
 
@@ -137,7 +138,9 @@ class Program:
         compiled = self._compiled(by_relation(sources), how(options))
         return {name: output.schema for name, output in compiled.outputs.items()}
 
-    def run(self, sources: object, *, database: object = None, **options: Unpack[Options]) -> dict[str, pa.Table]:
+    def run(
+        self, sources: object, *, database: object = None, delay: str | None = None, **options: Unpack[Options]
+    ) -> Any:
         """Do what the rules say of all changes; a table for each derived event, and one for each action of a rule.
 
         A derived event has the columns `stage`, `Timestamp` and its attributes. A rule has `module`, the attributes of
@@ -149,6 +152,9 @@ class Program:
         each row exactly once, however often the program is run over the same changes; without a database they are only
         told by the tables.
 
+        Sources in Spark frames give frames with the same columns, whose rows have no order. Where changes still come,
+        `frame` of the result has the rows of all actions, and `do(database=…)` is a writer that does them.
+
         Parameters
         ----------
         sources
@@ -156,6 +162,8 @@ class Program:
         database
             Where commands are done: the path of a file of SQLite, a URL or an engine of SQLAlchemy, or a function that
             gives a connection.
+        delay
+            How late changes of a stream may come, such as `"10 minutes"`, where its frame has no watermark on the time.
         options
             `granularity="timestamp"` says that changes of one time are one stage; it is `"transaction"` or
             `"operation"` otherwise. `zone="UTC"` is where parts of time are computed. `method="semantics"` follows the
@@ -174,7 +182,12 @@ class Program:
         [{'module': 'Main', 'id': 'IBM', 'stage': 4, 'Timestamp': 3, 'arg1': 'IBM', 'arg2': 10, 'arg3': 13,
         'message': 'IBM rose from 10 to 13'}]
         """
-        session, come = self._session(sources, database, how(options))
+        given, told = by_relation(sources), how(options)
+        if are_on_spark(given, self.relations):
+            return self._run_spark(given, told, database, delay)
+        if delay is not None:
+            raise UsageError("delay=… is for streams of Spark: in tables no change comes late; leave it out")
+        session, come = self._session(given, database, told)
         session.hold({relation: come.whole(relation) for relation in come.sources})
         return session.finish()
 
@@ -276,10 +289,16 @@ class Program:
         """
         if sources is None:
             return explained(self.ast, self.text, ())
-        compiled = self._compiled(by_relation(sources), how(options))
         from acelera.trepl.plan_lines import plan_lines
 
-        return explained(self.ast, self.text, compiled.warnings, compiled.program, plan_lines(compiled.program))
+        given, told = by_relation(sources), how(options)
+        compiled = self._compiled(given, told)
+        plan = plan_lines(compiled.program)
+        if are_on_spark(given, self.relations):
+            from acelera.trepl.on_spark.running_frames import plan_on_spark
+
+            plan += plan_on_spark(compiled.program, incoming(given, self.relations, told.granularity, on_spark=True))
+        return explained(self.ast, self.text, compiled.warnings, compiled.program, plan)
 
     def datalog(self, sources: object, **options: Unpack[Options]) -> str:
         """The rules of Datalog that the program stands for, to be read; sources are those of `check`.
@@ -332,6 +351,23 @@ class Program:
         checked = check(self.ast, relations_of(given), timestamp, told.zone, tuple(self.functions), self.text)
         self._warn(checked.warnings)
         return _Compiled(checked.program, checked.warnings, outputs_of(checked.program, self.outputs))
+
+    def _run_spark(self, given: Mapping[str, Any], told: How, database: object, delay: str | None) -> RuleFrames:
+        """The frames of what rules do; of changes that are all there, what is to be done besides is done now."""
+        from acelera.trepl.on_spark.running_frames import is_growing, run_frames
+
+        compiled = self._compiled(given, told)
+        come = incoming(given, self.relations, told.granularity, on_spark=True)
+        if is_growing(come) and database is not None:
+            raise UsageError(
+                "commands of a stream are done when it is started: run(…).do(database=…) is a writer; give it a "
+                "checkpoint, and start it"
+            )
+        program, outputs = compiled.program, compiled.outputs
+        frames = run_frames(program, come, told, outputs, self._fingerprint, self.functions, delay)
+        if not is_growing(come):
+            frames.do_now(database)
+        return frames
 
     def _session(self, sources: object, database: object, told: How) -> tuple[RuleSession, Incoming]:
         """A session that has seen nothing, and what comes in."""

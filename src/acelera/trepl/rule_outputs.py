@@ -114,15 +114,15 @@ def outputs_of(program: resolved.Program, names: Iterable[str]) -> dict[str, Out
     found: dict[str, Output] = {}
     for module in program.modules:
         for event in module.derived:
-            found[event] = _EventOutput(program, module, event)
+            found[event] = EventOutput(program, module, event)
         for rule in module.rules:
             for number in range(len(rule.actions)):
-                found[output_name(rule.name, number)] = _ActionOutput(program, module, rule, number)
+                found[output_name(rule.name, number)] = ActionOutput(program, module, rule, number)
     return {name: found[name] for name in names}
 
 
 @dataclass(frozen=True)
-class _ActionOutput:
+class ActionOutput:
     """What an action of a rule does: its arguments, of `write` also the message, of SQL the command."""
 
     program: resolved.Program
@@ -131,7 +131,13 @@ class _ActionOutput:
     action: int
 
     @property
+    def place(self) -> Place:
+        """Where the action stands."""
+        return self.module.name, self.rule.name, self.action
+
+    @property
     def schema(self) -> pa.Schema:
+        """Its columns."""
         types = self.rule.types[self.action]
         keys = [pa.field(name, key_type(self.program, self.module, name)) for name in self.module.partition]
         last = {resolved.Write: [pa.field(MESSAGE, pa.string())], resolved.Sql: [pa.field(COMMAND, pa.string())]}
@@ -147,7 +153,8 @@ class _ActionOutput:
         )
 
     def shown(self, fired: Fired) -> pa.Table:
-        table = fired.get((self.module.name, self.rule.name, self.action))
+        """Its rows, of what an engine gives."""
+        table = fired.get(self.place)
         if table is None or not table.num_rows:
             return self.schema.empty_table()
         table = _sorted(table, [INSTANT, KEY, ARGUMENT])
@@ -164,7 +171,7 @@ class _ActionOutput:
 
 
 @dataclass(frozen=True)
-class _EventOutput:
+class EventOutput:
     """A derived event, whatever rules derive it; the same one of one key and stage is there once."""
 
     program: resolved.Program
@@ -173,26 +180,31 @@ class _EventOutput:
 
     @property
     def schema(self) -> pa.Schema:
+        """Its columns."""
         attributes = self.module.derived[self.event]
         times = [pa.field(NUMBER, pa.int64()), pa.field(STAMP, self.program.timestamp.arrow)]
         return pa.schema([*times, *(pa.field(name, each.arrow) for name, each in attributes.items())])
 
     def shown(self, fired: Fired) -> pa.Table:
-        tables = [self._typed(fired[place]) for place in self._places() if place in fired]
+        """Its rows, of what an engine gives."""
+        tables = [self._typed(fired[place]) for place in self.places if place in fired]
         if not any(table.num_rows for table in tables):
             return self.schema.empty_table()
         table = pa.concat_tables(tables)
         if len(tables) > 1:
-            table = _distinct(table)
+            table = table.take(first_of_each(table))
         table = _sorted(table, [INSTANT, KEY, ARGUMENT])
         return _fitted([table.column(STAGE), table.column(TIME), *named(table, ARGUMENT)], self.schema)
 
-    def _places(self) -> Iterator[Place]:
+    @property
+    def places(self) -> tuple[Place, ...]:
         """The actions that derive it."""
-        for rule in self.module.rules:
-            for number, action in enumerate(rule.actions):
-                if isinstance(action, resolved.Derive) and action.event == self.event:
-                    yield self.module.name, rule.name, number
+        return tuple(
+            (self.module.name, rule.name, number)
+            for rule in self.module.rules
+            for number, action in enumerate(rule.actions)
+            if isinstance(action, resolved.Derive) and action.event == self.event
+        )
 
     def _typed(self, table: pa.Table) -> pa.Table:
         """Different rules may give numbers of different types."""
@@ -226,12 +238,12 @@ def _ascends(column: pa.ChunkedArray) -> bool:
     return bool(pc.all(pc.greater(whole[1:], whole[:-1]), min_count=0).as_py())
 
 
-def _distinct(table: pa.Table) -> pa.Table:
-    """Each row once."""
+def first_of_each(table: pa.Table) -> pa.ChunkedArray:
+    """The numbers of rows that are like none before them."""
     keys = [_comparable(column) for column in table.columns]
     names = [str(number) for number in range(len(keys))]
     rows = pa.table([*keys, pa.array(range(table.num_rows))], names=[*names, "row"])
-    return table.take(rows.group_by(names).aggregate([("row", "min")])["row_min"])
+    return rows.group_by(names).aggregate([("row", "min")])["row_min"]
 
 
 def _comparable(column: pa.ChunkedArray) -> pa.ChunkedArray:

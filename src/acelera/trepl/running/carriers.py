@@ -19,7 +19,7 @@ from acelera.stages import layout as at
 from acelera.stages.coding import Coded
 from acelera.stages.model import Machine
 from acelera.stages.plain_machine import Happened, PlainMachine, Stage, Standing
-from acelera.stages.quick_machine import Batch, QuickMachine
+from acelera.stages.quick_machine import QuickMachine
 from acelera.tables import leaves, plain_values
 from acelera.trepl.running.module_runs import Answer, Given
 from acelera.trepl.running.ordering import is_in_order
@@ -27,9 +27,6 @@ from acelera.trepl.time_functions import Functions
 from acelera.trepl.translation.machines import Translation
 
 Ints = npt.NDArray[Any]
-
-_AT_ONCE = 1 << 14
-"""How many events are given to the kernel at once: so many stay close to it."""
 
 
 class Quick:
@@ -41,21 +38,19 @@ class Quick:
 
     def take(self, given: Given, keys: int) -> dict[int, Answer]:
         """Take all stages; what shown heads told."""
-        inputs = self._inputs(given)
-        stage_inputs = self._stage_inputs(given)
-        begin, end = given.begins[:-1], given.begins[1:]
-        listed = np.stack((begin, end, given.keys, self._times(given), given.silent), axis=1)
-        heard = []
-        for first, last in _cut(given.begins):
-            low, high = given.begins[first], given.begins[last]
-            rows = listed[first:last].copy()
-            rows[:, (at.STAGE_BEGIN, at.STAGE_END)] -= low
-            batch = Batch(rows, stage_inputs[first:last], given.types[low:high], inputs[low:high])
-            told = self._machine.take(batch, keys)
-            heard.append((told.stage + first, told.head, told.arguments))
-        stages, heads, arguments = (np.concatenate(parts) for parts in zip(*heard, strict=True))
-        answers = dict(self._answers(stages, heads, arguments))
-        self._machine.tidy(int(self._times(given)[-1]) if given.in_order else None)
+        texts = self._as_numbers(given)
+        batch = self._machine.batch(len(given.keys), len(given.types))
+        stages = batch.stages
+        stages[:, at.STAGE_BEGIN], stages[:, at.STAGE_END] = given.begins[:-1], given.begins[1:]
+        stages[:, at.STAGE_KEY], stages[:, at.STAGE_SILENT] = given.keys, given.silent
+        stages[:, at.STAGE_TIME] = times = self._times(given)
+        batch.types[:] = given.types
+        for target, slot, places, numbers, tags in texts:
+            inputs = batch.stage_inputs if target is None else batch.inputs
+            there: Any = slice(None) if places is None else places
+            inputs[there, 2 * slot], inputs[there, 2 * slot + 1] = numbers, tags
+        answers = dict(self._answers(*self._machine.take(keys)))
+        self._machine.tidy(int(times[-1]) if given.in_order else None)
         return answers
 
     def _times(self, given: Given) -> Ints:
@@ -66,32 +61,20 @@ class Quick:
 
     # --- in ---------------------------------------------------------------------------------------------------
 
-    def _inputs(self, given: Given) -> Ints:
-        slots = max((len(each) for each in self._translation.slots), default=0)
-        inputs = np.zeros((len(given.types), 2 * slots), np.int64)
+    def _as_numbers(self, given: Given) -> list[tuple[int | None, int, Ints | None, Ints, Any]]:
+        """What is read of events and stages: the table (None for stages), the slot, where, the numbers, the tags."""
+        found: list[tuple[int | None, int, Ints | None, Ints, Any]] = []
         for number, (columns, places) in given.tables.items():
             kinds = self._code.machine.tables[number].slots
+            there = None if len(places) == len(given.types) and is_in_order(places) else places
             for slot, (expression, kind) in enumerate(zip(self._translation.slots[number], kinds, strict=True)):
-                self._put(inputs, slot, places, columns.column(expression, kind), kind)
-        return inputs
-
-    def _stage_inputs(self, given: Given) -> Ints:
-        slots = self._translation.stage_slots
-        inputs = np.zeros((len(given.keys), 2 * len(slots)), np.int64)
-        places = np.arange(len(given.keys))
-        for slot, (expression, kind) in enumerate(zip(slots, self._code.machine.stage_slots, strict=True)):
-            self._put(inputs, slot, places, given.stage_columns.column(expression, kind), kind)
-        return inputs
-
-    def _put(self, inputs: Ints, slot: int, places: Ints, column: Any, kind: Type) -> None:
-        """Write a column to a slot of events."""
-        there: Any = slice(None) if len(places) == len(inputs) and is_in_order(places) else places
-        inputs[there, 2 * slot] = self._numbers(column, kind.kind)
-        if column.null_count:
-            missing = column.is_null().to_numpy(zero_copy_only=False)
-            inputs[there, 2 * slot + 1] = np.where(missing, op.NULL, op.VALUE)
-        else:
-            inputs[there, 2 * slot + 1] = op.VALUE
+                column = columns.column(expression, kind)
+                found.append((number, slot, there, self._numbers(column, kind.kind), _tags(column)))
+        slots = zip(self._translation.stage_slots, self._code.machine.stage_slots, strict=True)
+        for slot, (expression, kind) in enumerate(slots):
+            column = given.stage_columns.column(expression, kind)
+            found.append((None, slot, None, self._numbers(column, kind.kind), _tags(column)))
+        return found
 
     def _numbers(self, column: Any, kind: Kind) -> Ints:
         """Values as numbers; 0 for NULL."""
@@ -114,9 +97,10 @@ class Quick:
     # --- out --------------------------------------------------------------------------------------------------
 
     def _answers(self, stages: Ints, heads: Ints, arguments: Ints) -> Iterator[tuple[int, Answer]]:
+        alone = len(self._translation.shown) == 1
         for each in self._translation.shown:
-            rows = np.flatnonzero(heads == each.head)
-            if len(rows):
+            rows: Any = slice(None) if alone else np.flatnonzero(heads == each.head)
+            if len(stages[rows]):
                 types = self._code.machine.heads[each.head].types
                 columns = [
                     self._column(arguments[rows, 2 * number] == 0, arguments[rows, 2 * number + 1], kind)
@@ -156,14 +140,11 @@ class Quick:
         self._machine.load(sections)
 
 
-def _cut(begins: Ints) -> Iterator[tuple[int, int]]:
-    """Stages in pieces of a bounded number of events, each with one stage at least."""
-    first, count = 0, len(begins) - 1
-    while first < count:
-        last = int(np.searchsorted(begins, begins[first] + _AT_ONCE, side="right")) - 1
-        last = min(max(last, first + 1), count)
-        yield first, last
-        first = last
+def _tags(column: Any) -> Any:
+    """Whether there are values."""
+    if not column.null_count:
+        return op.VALUE
+    return np.where(column.is_null().to_numpy(zero_copy_only=False), op.NULL, op.VALUE)
 
 
 class Plain:

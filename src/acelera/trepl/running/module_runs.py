@@ -101,6 +101,11 @@ class ModuleRun:
         self._key_types = {name: self._key_type(name) for name in module.partition}
         self._keys = Keys(module.partition, _KeySchema(self._key_types))  # type: ignore[arg-type]  # all it asks for
         self._counts = np.zeros(1, np.int64)
+        relations = [each.name for each in translation.sources if each is not None and each.module is None]
+        self._monitored = {
+            name: np.array([EventType(kind, name) in module.universe for kind in KINDS]) for name in relations
+        }
+        self._first_types = {name: translation.types[EventType(KINDS[0], name)] for name in relations}
 
     def _key_type(self, name: str) -> Type:
         """The type that holds an attribute of all events; that of one that is never made holds nothing."""
@@ -124,7 +129,8 @@ class ModuleRun:
             return {}
         columns = [SlotColumns(table, self._program.zone, self._functions) for _, table, _ in parts]
         types = np.concatenate([numbers for _, _, numbers in parts])
-        keys = self._keys.read(self._frame(columns, len(types))).astype(np.int64)  # type: ignore[arg-type]
+        key_columns = dict(self._key_columns(columns))
+        keys = self._keys.read(_Frame(key_columns, len(types))).astype(np.int64)  # type: ignore[arg-type]
         instants = [table.select(_instants(table)) for _, table, _ in parts]
         order, begins = stages(np.concatenate(ranks(instants)), keys)
         whole_instants = pa.concat_tables(instants)
@@ -133,7 +139,8 @@ class ModuleRun:
         times = taken(times, order).combine_chunks()
         times = pa.concat_arrays(times.chunks) if isinstance(times, pa.ChunkedArray) else times
         ticks = np.asarray(times.cast(pa.int64()).to_numpy(zero_copy_only=False))
-        latest = pa.array(np.maximum.reduceat(ticks, begins[:-1])).cast(times.type)
+        alone = len(begins) == len(ticks) + 1  # each stage has one event
+        latest = times if alone else pa.array(np.maximum.reduceat(ticks, begins[:-1])).cast(times.type)
         stage_keys = keys[order][begins[:-1]]
         numbers, silent = self._numbered(stage_keys, [table for _, table, _ in parts], order[begins[:-1]])
         asked = Given(
@@ -143,7 +150,7 @@ class ModuleRun:
             stage_keys,
             silent,
             latest,
-            np.minimum.reduceat(ticks, begins[:-1]),
+            ticks if alone else np.minimum.reduceat(ticks, begins[:-1]),
             in_order,
             stage_columns(latest, self._program.zone, self._functions),
         )
@@ -151,7 +158,7 @@ class ModuleRun:
         firsts = order[begins[:-1]]
         shown = pa.table(
             {
-                **{f"{KEY}{name}": taken(column, firsts) for name, column in self._key_columns(columns)},
+                **{f"{KEY}{name}": taken(column, firsts) for name, column in key_columns.items()},
                 STAGE: pa.array(numbers),
                 **{name: taken(whole_instants.column(name), firsts) for name in whole_instants.column_names},
                 TIME: latest,
@@ -175,21 +182,17 @@ class ModuleRun:
             if table is None or not table.num_rows:
                 continue
             kinds = np.asarray(table.column(KIND).to_numpy())
-            wanted = np.array([EventType(kind, source.name) in self._module.universe for kind in KINDS])
+            wanted = self._monitored[source.name]
             if not wanted[kinds].all():
                 table = table.filter(pa.array(wanted[kinds]))
                 kinds = kinds[wanted[kinds]]
             if table.num_rows:
-                first = self._translation.types[EventType(KINDS[0], source.name)]
-                yield number, table, kinds.astype(np.int64) + first
-
-    def _frame(self, columns: Sequence[SlotColumns], rows: int) -> _Frame:
-        return _Frame(dict(self._key_columns(columns)), rows)
+                yield number, table, kinds.astype(np.int64) + self._first_types[source.name]
 
     def _key_columns(self, columns: Sequence[SlotColumns]) -> Iterator[tuple[str, Any]]:
         for name, kind in self._key_types.items():
             parts = [each.attribute(name).cast(kind.arrow) for each in columns]
-            yield name, pa.concat_arrays(parts)
+            yield name, parts[0] if len(parts) == 1 else pa.concat_arrays(parts)
 
     def _placed(
         self, parts: Sequence[tuple[int, pa.Table, Ints]], columns: Sequence[SlotColumns], order: Ints

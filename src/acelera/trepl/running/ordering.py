@@ -14,7 +14,7 @@ from acelera.cdc.layout import INSTANT
 
 Ints = npt.NDArray[Any]
 
-_AT_ONCE = 1 << 15
+_AT_ONCE = 1 << 14
 """How many changes are worked on at once."""
 
 

@@ -15,7 +15,7 @@ from acelera.language.tree import children, fold, rebuilt, walk
 from acelera.language.types import INT, Kind, Type
 from acelera.stages.model import Condition, Held, Register, Total
 from acelera.trepl.conjuncts import conjuncts, joined
-from acelera.trepl.resolved import Aggregate
+from acelera.trepl.resolved import Aggregate, Field, Part, Stamp
 from acelera.trepl.translation.detectors import Term, terms_of, with_terms
 from acelera.trepl.translation.typing import HOLDS, aggregate_type
 
@@ -62,7 +62,7 @@ class Terms:
         """Where a term of the event that a variable is bound to is held."""
         key = (variable, term)
         if key not in self.needs.current:
-            self.needs.current[key] = self._register(f"{variable} now", self._typed(term))
+            self.needs.current[key] = self._register(_said(variable, term), self._typed(term))
         return self.needs.current[key]
 
     def _before(self, variable: str, term: Expression) -> int:
@@ -70,13 +70,13 @@ class Terms:
         key = (variable, term)
         self.current(variable, term)
         if key not in self.needs.before:
-            self.needs.before[key] = self._register(f"{variable} before", self._typed(term))
+            self.needs.before[key] = self._register(f"{_said(variable, term)} before", self._typed(term))
         return self.needs.before[key]
 
     def _first(self, variable: str, term: Expression) -> int:
         key = (variable, term)
         if key not in self.needs.first:
-            self.needs.first[key] = self._register(f"first {variable}", self._typed(term))
+            self.needs.first[key] = self._register(f"first {_said(variable, term)}", self._typed(term))
         return self.needs.first[key]
 
     def _first_before(self, variable: str, term: Expression) -> int:
@@ -205,3 +205,15 @@ class Terms:
         except UnsupportedError:
             return False
         return True
+
+
+def _said(variable: str, term: Expression) -> str:
+    """What a register holds, for people."""
+    match term:
+        case Field(_, side, attribute):
+            return f"{variable}.{'old_' if side == 'old' else ''}{attribute}"
+        case Stamp():
+            return f"{variable}.Timestamp"
+        case Part(_, part, None):
+            return f"{variable}.{part}"
+    return f"what is computed of {variable}"

@@ -1,0 +1,1 @@
+"""Programs of rules over changes that are in Spark frames, all there or still growing."""
