@@ -12,6 +12,7 @@ from acelera.engine.storage.snapshots import fingerprint_of, pack, unpack
 from acelera.errors import UsageError
 from acelera.language.lowering import UnsupportedError
 from acelera.stages.coding import coded
+from acelera.trepl.chained_keys import chained_key
 from acelera.trepl.resolved import Derive, Module, Program
 from acelera.trepl.running.carriers import Plain, Quick
 from acelera.trepl.running.module_runs import ARGUMENT, Machine, ModuleRun
@@ -104,7 +105,8 @@ def _opened(module: Module, program: Program, max_tuples: int) -> ModuleRun:
         machine = Quick(translation, coded(translation.machine), max_tuples)
     except UnsupportedError:
         machine = Plain(translation, functions, max_tuples)
-    return ModuleRun(module, program, translation, machine, functions)
+    split = None if module.partition else chained_key(module, program).key
+    return ModuleRun(module, program, translation, machine, functions, split)
 
 
 def lacking(translation: Translation) -> str | None:

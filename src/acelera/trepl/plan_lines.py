@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from acelera.stages.model import Machine, State
+from acelera.trepl.chained_keys import chained_key
 from acelera.trepl.engine import lacking
 from acelera.trepl.resolved import Module, Program
 from acelera.trepl.translation.machines import Translation, translate
@@ -14,16 +15,19 @@ _UNITS = (("days", 86_400_000_000_000), ("hours", 3_600_000_000_000), ("minutes"
 
 def plan_lines(program: Program) -> list[str]:
     """Lines about each module."""
-    return [line for module in program.modules for line in _module(module, translate(module, program))]
+    return [line for module in program.modules for line in _module(module, translate(module, program), program)]
 
 
-def _module(module: Module, translation: Translation) -> Iterator[str]:
+def _module(module: Module, translation: Translation, program: Program) -> Iterator[str]:
     machine = translation.machine
     reason = lacking(translation)
     how = "compiled" if reason is None else f"on plain values, which is slow: no instruction for {reason}"
     each = f"each {', '.join(module.partition)}" if module.partition else "the whole history"
+    split = None if module.partition else chained_key(module, program).key
     states, registers = _number(len(machine.states) - 1, "state"), _number(len(machine.registers), "register")
     yield f"{module.name}: {states}, {registers}, {how}"
+    if split is not None:
+        yield f"{module.name}: all rules keep to {split}, so that instances are kept apart by it"
     yield f"{module.name}: keeps open instances for {each}, until there is a stage that does not extend them"
     for state in machine.states:
         if state.waits:

@@ -95,12 +95,15 @@ class ModuleRun:
         translation: Translation,
         machine: Machine,
         functions: Functions,
+        split: str | None = None,
     ) -> None:
         self._module, self._program, self._translation = module, program, translation
         self.machine, self._functions = machine, functions
-        self._key_types = {name: self._key_type(name) for name in module.partition}
-        self._keys = Keys(module.partition, _KeySchema(self._key_types))  # type: ignore[arg-type]  # all it asks for
+        names = module.partition if split is None else (split,)
+        self._key_types = {name: self._key_type(name) for name in names}
+        self._keys = Keys(names, _KeySchema(self._key_types))  # type: ignore[arg-type]  # all it asks for
         self._counts = np.zeros(1, np.int64)
+        self._splits, self._stages = split is not None, 0
         relations = [each.name for each in translation.sources if each is not None and each.module is None]
         self._monitored = {
             name: np.array([EventType(kind, name) in module.universe for kind in KINDS]) for name in relations
@@ -132,7 +135,8 @@ class ModuleRun:
         key_columns = dict(self._key_columns(columns))
         keys = self._keys.read(_Frame(key_columns, len(types))).astype(np.int64)  # type: ignore[arg-type]
         instants = [table.select(_instants(table)) for _, table, _ in parts]
-        order, begins = stages(np.concatenate(ranks(instants)), keys)
+        rank = np.concatenate(ranks(instants))
+        order, begins = stages(rank, keys)
         whole_instants = pa.concat_tables(instants)
         times = pa.concat_tables([table.select([TIME]) for _, table, _ in parts]).column(0)
         in_order = whole_instants.num_columns == 1 and whole_instants.column(0).equals(times)
@@ -140,14 +144,14 @@ class ModuleRun:
         times = pa.concat_arrays(times.chunks) if isinstance(times, pa.ChunkedArray) else times
         ticks = np.asarray(times.cast(pa.int64()).to_numpy(zero_copy_only=False))
         alone = len(begins) == len(ticks) + 1  # each stage has one event
-        latest = times if alone else pa.array(np.maximum.reduceat(ticks, begins[:-1])).cast(times.type)
-        stage_keys = keys[order][begins[:-1]]
-        numbers, silent = self._numbered(stage_keys, [table for _, table, _ in parts], order[begins[:-1]])
+        firsts = order[begins[:-1]]
+        numbers, silent = self._numbered(keys[firsts], rank[firsts])
+        latest = times if alone and not self._splits else self._latest(ticks, begins, numbers).cast(times.type)
         asked = Given(
             types[order],
             dict(self._placed(parts, columns, order)),
             begins,
-            stage_keys,
+            keys[firsts],
             silent,
             latest,
             ticks if alone else np.minimum.reduceat(ticks, begins[:-1]),
@@ -155,10 +159,9 @@ class ModuleRun:
             stage_columns(latest, self._program.zone, self._functions),
         )
         answers = self.machine.take(asked, len(self._keys))
-        firsts = order[begins[:-1]]
         shown = pa.table(
             {
-                **{f"{KEY}{name}": taken(column, firsts) for name, column in key_columns.items()},
+                **{f"{KEY}{name}": taken(key_columns[name], firsts) for name in self._module.partition},
                 STAGE: pa.array(numbers),
                 **{name: taken(whole_instants.column(name), firsts) for name in whole_instants.column_names},
                 TIME: latest,
@@ -205,20 +208,31 @@ class ModuleRun:
             yield number, (each, places[begin : begin + table.num_rows])
             begin += table.num_rows
 
-    def _numbered(self, keys: Ints, tables: Sequence[pa.Table], firsts: Ints) -> tuple[Ints, Ints]:
-        """The numbers of stages within their keys, or those that changes have, and how many are left out before."""
+    def _numbered(self, keys: Ints, ranks_of_stages: Ints) -> tuple[Ints, Ints]:
+        """The numbers of stages within their keys, and how many are left out before each.
+
+        Of a module that is only split to be quick all stages count: at those of others a key is silent.
+        """
         if len(self._keys) > len(self._counts):
             counts = np.zeros(max(2 * len(self._counts), len(self._keys)), np.int64)
             counts[: len(self._counts)] = self._counts
             self._counts = counts
         numbers, silent = np.empty(len(keys), np.int64), np.zeros(len(keys), np.int64)
-        if STAGE not in tables[0].column_names:
+        if not self._splits:
             count_positions(keys, self._counts, numbers)
             return numbers, silent
-        given = np.concatenate([np.asarray(table.column(STAGE).to_numpy()) for table in tables])
-        numbers[:] = given[firsts]
+        numbers[:] = self._stages + 1 + np.concatenate(([0], np.cumsum(np.diff(ranks_of_stages) != 0)))
+        self._stages = int(numbers[-1])
         count_silent(keys, numbers, self._counts, silent)
         return numbers, silent
+
+    def _latest(self, ticks: Ints, begins: Ints, numbers: Ints) -> Any:
+        """The latest times of stages, also of those that keys are silent at."""
+        latest = np.maximum.reduceat(ticks, begins[:-1])
+        if self._splits:
+            changes = np.concatenate(([0], np.flatnonzero(np.diff(numbers)) + 1))
+            latest = np.maximum.reduceat(latest, changes)[numbers - numbers[0]]
+        return pa.array(latest)
 
     # --- out --------------------------------------------------------------------------------------------------
 
@@ -246,13 +260,18 @@ class ModuleRun:
 
     def dump(self) -> dict[str, Any]:
         """All that is needed to go on."""
-        return {**self.machine.dump(), **self._keys.dump("histories"), "counts": self._counts[: len(self._keys)]}
+        return {
+            **self.machine.dump(),
+            **self._keys.dump("histories"),
+            "counts": self._counts[: len(self._keys)],
+            "stages": self._stages,
+        }
 
     def load(self, sections: Mapping[str, Any]) -> None:
         """Go on from a snapshot."""
         self.machine.load(sections)
         self._keys.load("histories", sections)
-        self._counts = np.array(sections["counts"], np.int64)
+        self._counts, self._stages = np.array(sections["counts"], np.int64), int(sections["stages"])
         if len(self._counts) != len(self._keys):
             raise DataError("the snapshot is damaged: it counts the stages of other keys than it has")
 
