@@ -285,6 +285,7 @@ class Program:
         <BLANKLINE>
         plan
           Main: 2 states, 2 registers, compiled
+          Main: all rules keep to id, so that instances are kept apart by it
           Main: keeps open instances for the whole history, until there is a stage that does not extend them
         """
         if sources is None:
