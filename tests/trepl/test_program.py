@@ -406,3 +406,23 @@ def test_mistakes_in_the_text_are_told_with_their_place() -> None:
 def test_the_package_is_imported_without_programs() -> None:
     code = "import acelera, sys; print([n for n in sys.modules if n.startswith('acelera.trepl.') or 'cdc' in n])"
     assert subprocess.check_output([sys.executable, "-c", code], text=True) == "[]\n"
+
+
+@pytest.mark.parametrize("method", ["engine", "semantics"])
+@pytest.mark.parametrize(
+    ("rules", "expected"),
+    [
+        ("A: t(X, X.v = 3) -> d(X.v); B: t(X, X.v = 4) -> d(X.f); C: d(D) -> write(D.v);", ["3.0", "2.5"]),
+        ("A: t(X, X.v = 3) -> d(X.v); B: t(X, X.v = 4) -> d(X.f); C: d(D, D.v > 2.6) -> write(D.v);", ["3.0"]),
+        ("A: t(X, X.v = 3) -> d(NULL); B: t(X, X.v = 4) -> d(X.f); C: d(D) -> write(D.v);", ["NULL", "2.5"]),
+        (
+            "A: first(t(X)) -> d(X.v); B: (d(S), t(X)) -> d(0.5 * S.v + 0.5 * X.v); C: d(D) -> write(D.v);",
+            ["3.0", "3.5"],
+        ),
+    ],
+)
+def test_numbers_of_different_types_in_one_event(rules: str, expected: list[str], method: str) -> None:
+    rows = [{"ts": 1, "v": 3, "f": 1.5}, {"ts": 2, "v": 4, "f": 2.5}]
+    program = ac.trepl(f"monitor t; derived d(v); {rules}")
+    found = program.run({"t": ac.cdc.inserts(rows, time="ts")}, method=method)
+    assert found["C"]["message"].to_pylist() == expected

@@ -12,6 +12,7 @@ from acelera.language.aggregates import Aggregate, Failure, canonical, find_aggr
 from acelera.language.ast import Expression
 from acelera.language.evaluation import evaluate
 from acelera.language.events import Value
+from acelera.language.types import Kind, Type
 from acelera.stages.errors import too_many
 from acelera.stages.model import START, Condition, Edge, Held, Input, Machine, Step, Total
 
@@ -158,6 +159,11 @@ class PlainMachine:
         return tuple(cells) if self.holds(step.last, tuple(cells)) else None
 
 
+def _fitted(value: Value, kind: Type) -> Value:
+    """A number as a float, where one is meant."""
+    return float(value) if kind.kind is Kind.FLOAT and value is not None else value
+
+
 def _folded(aggregate: Aggregate, state: Any, value: Value) -> Any:
     if value is None:
         return state
@@ -253,7 +259,8 @@ class _Work:
 
     def _tell(self, number: int, row: Row) -> None:
         head = self.machine.heads[number]
-        values = tuple(canonical(self.by.value(each, row)) for each in head.arguments)
+        pairs = zip(head.arguments, head.types, strict=True)
+        values = tuple(canonical(_fitted(self.by.value(each, row), kind)) for each, kind in pairs)
         if head.shown:
             self.told[number, values] = None
         if head.event is not None:

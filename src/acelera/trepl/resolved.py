@@ -149,6 +149,11 @@ class Module:
     rules: tuple[Rule, ...]
     strata: tuple[tuple[int, ...], ...]
 
+    def argument_types(self, rule: Rule, action: int) -> tuple[Type, ...]:
+        """What the arguments of an action are given as: those of an event, as all rules together derive it."""
+        act = rule.actions[action]
+        return tuple(self.derived[act.event].values()) if isinstance(act, Derive) else rule.types[action]
+
 
 @dataclass(frozen=True)
 class Relation:

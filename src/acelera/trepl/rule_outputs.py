@@ -138,7 +138,7 @@ class ActionOutput:
     @property
     def schema(self) -> pa.Schema:
         """Its columns."""
-        types = self.rule.types[self.action]
+        types = self.module.argument_types(self.rule, self.action)
         keys = [pa.field(name, key_type(self.program, self.module, name)) for name in self.module.partition]
         last = {resolved.Write: [pa.field(MESSAGE, pa.string())], resolved.Sql: [pa.field(COMMAND, pa.string())]}
         return pa.schema(

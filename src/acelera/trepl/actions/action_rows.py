@@ -215,7 +215,7 @@ def _table(program: resolved.Program, place: Place, fired: Sequence[Fired], inst
         told = leaves(list(parts), instant[number], "instant") if instant else _guessed(list(parts))
         columns[f"{INSTANT}{number}"] = told
     columns[TIME] = leaves([each.timestamp for each in fired], program.timestamp.arrow, TIME)
-    for number, kind in enumerate(rule.types[place[2]]):
+    for number, kind in enumerate(module.argument_types(rule, place[2])):
         values = [each.arguments[number] for each in fired]
         columns[f"{ARGUMENT}{number + 1}"] = leaves(values, kind.arrow, f"{ARGUMENT}{number + 1}")
     return pa.table(columns)

@@ -76,9 +76,7 @@ class PartTask:
         return found
 
     def _columns(self, module: resolved.Module, rule: resolved.Rule, number: int, action: resolved.Action) -> pa.Schema:
-        types = rule.types[number]
-        if isinstance(action, resolved.Derive):
-            types = tuple(module.derived[action.event].values())
+        types = module.argument_types(rule, number)
         last = {resolved.Write: [pa.field(MESSAGE, pa.string())], resolved.Derive: [pa.field(AGAIN, pa.bool_())]}
         return pa.schema(
             [

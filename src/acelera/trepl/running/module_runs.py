@@ -16,7 +16,7 @@ from acelera.errors import DataError
 from acelera.language.types import NULL, Type, unify
 from acelera.stages.counting import count_silent
 from acelera.trepl.ast import KINDS
-from acelera.trepl.resolved import Derive, EventType, Module, Program
+from acelera.trepl.resolved import EventType, Module, Program
 from acelera.trepl.running.ordering import ranks, stages, taken
 from acelera.trepl.running.slot_columns import SlotColumns, computed, stage_columns
 from acelera.trepl.time_functions import Functions
@@ -242,19 +242,12 @@ class ModuleRun:
             answer = answers.get(each.head)
             if answer is None:
                 continue
-            kinds = self._argument_types(each.rule, each.action)
+            kinds = self._module.argument_types(rule, each.action)
             rows = taken(stages_shown, answer.stages)
             for number, (expression, kind) in enumerate(zip(each.arguments, kinds, strict=True), 1):
                 column = computed(expression, answer.columns, len(answer.stages), kind, self._functions)
                 rows = rows.append_column(f"{ARGUMENT}{number}", column)
             yield (self._module.name, rule.name, each.action), rows
-
-    def _argument_types(self, rule: int, action: int) -> tuple[Type, ...]:
-        given = self._module.rules[rule]
-        act = given.actions[action]
-        if isinstance(act, Derive):
-            return tuple(self._module.derived[act.event].values())
-        return given.types[action]
 
     # --- snapshots --------------------------------------------------------------------------------------------
 

@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 
 from acelera.language.ast import Expression
 from acelera.language.tree import fold, rebuilt, walk
-from acelera.language.types import Type
 from acelera.trepl import ast
 from acelera.trepl.ast import Goal
 from acelera.trepl.resolved import Aggregate, EventType, Field, Part, Simple, Stamp
@@ -26,7 +25,6 @@ class Told:
     """What a detector tells: arguments, as an event if `event` is its name, and as the action of a rule if shown."""
 
     arguments: tuple[Expression, ...]
-    types: tuple[Type, ...] | None  # found out later if None
     event: str | None = None
     action: tuple[int, int] | None = None  # the numbers of the rule and of its action
 
@@ -67,7 +65,7 @@ class _Splitter:
         self._count += 1
         name = f"#{self._name}#{self._count}"
         event = ast.First(Simple((EventType("derived", name, self._module),)))
-        inner = Detector(name, first.goal, (Told((), (), event=name),))
+        inner = Detector(name, first.goal, (Told((), event=name),))
         return inner, replace(detector, goal=_replaced(detector.goal, first, ast.Both((event, first.goal))))
 
     def _taken_out(self, detector: Detector, part: Goal) -> tuple[Detector, Detector]:
@@ -84,7 +82,7 @@ class _Splitter:
             replace(each, arguments=tuple(with_terms(value, fields) for value in each.arguments))
             for each in detector.told
         )
-        inner = Detector(name, part, (Told(tuple(carried), None, event=name),))
+        inner = Detector(name, part, (Told(tuple(carried), event=name),))
         return inner, replace(detector, goal=goal, told=told)
 
 

@@ -204,11 +204,10 @@ class _Assembly:
         told = tuple(
             Told(
                 tuple(map(with_computed_parts, action.arguments)),
-                types,
                 action.event if isinstance(action, Derive) else None,
                 (number, which),
             )
-            for which, (action, types) in enumerate(zip(rule.actions, rule.types, strict=True))
+            for which, action in enumerate(rule.actions)
         )
         return split(Detector(rule.name, _goal_with_computed_parts(rule.goal), told), self.module.name)
 
@@ -311,7 +310,8 @@ class _Detection:
 
     def _event_head(self, told: Told, name: str) -> int:
         events = self.assembly.events
-        types = told.types or tuple(self._typed(each) for each in told.arguments)
+        declared = self.assembly.module.derived.get(name)
+        types = tuple(map(self._typed, told.arguments)) if declared is None else tuple(declared.values())
         kind = EventType("derived", name, self.assembly.module.name)
         if kind not in events.types:
             events.add_own(name, tuple((f"a{number}", each) for number, each in enumerate(types)))
