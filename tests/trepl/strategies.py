@@ -101,10 +101,10 @@ def _filled(form: str, given: Mapping[str, Callable[[], str]]) -> str:
 
 
 class Expressions:
-    """Expressions and conditions over what is seen."""
+    """Expressions and conditions over what is seen; without a clock, times are numbers, which have no parts."""
 
-    def __init__(self, draw: st.DrawFn) -> None:
-        self.draw = draw
+    def __init__(self, draw: st.DrawFn, clock: bool = True) -> None:
+        self.draw, self.clock = draw, clock
 
     def one_of(self, values: Sequence[T]) -> T:
         """One of some, in the smallest case the first."""
@@ -118,7 +118,7 @@ class Expressions:
         """What is of a type and needs no computing."""
         found = [term for each in scope.seen for term in each.terms(wanted)]
         for each in scope.seen:
-            if wanted == "time":
+            if wanted == ("time" if self.clock else "int"):
                 found.append(f"{each.name}.Timestamp")
             found += self.aggregates(wanted, each, scope)
         return found
@@ -136,7 +136,7 @@ class Expressions:
             found += [f"Count({bound.name})"] * 2 + [f"Count({term})" for term in bound.terms("text")[:1]]
         if wanted == "float":
             found += [f"{function}({term})" for term in bound.terms("int")[:1] for function in ("Avg", "StdDev")]
-        if wanted == "time" and bound.star not in scope.barred:
+        if wanted == ("time" if self.clock else "int") and bound.star not in scope.barred:
             found += [f"{function}({bound.name}.Timestamp)" for function in ("First", "Last")]
         if wanted == "int" and bound.terms("int"):
             found.append(f"Sum({bound.terms('int')[0]} * 2 - 1)")
@@ -156,26 +156,15 @@ class Expressions:
 
     def computed(self, wanted: str, scope: Scope) -> str:
         """What is computed of one or two values; `{0}` and `{1}` are of the type, `{n}` is a number."""
+        parts = {"int": ["{part}", "{part}", "{unit}"], "text": ["asctime({time})"], "date": ["{date}"]}
         forms = {
-            "int": [
-                "{0} + 1",
-                "{0} - {1}",
-                "{0} * {1}",
-                "{0} % 2",
-                "-{0}",
-                "abs({0})",
-                "coalesce({0}, {1})",
-                "nullif({0}, {1})",
-                "{part}",
-                "{part}",
-                "{unit}",
-            ],
+            "int": ["{0} + 1", "{0} - {1}", "{0} * {1}", "{0} % 2", "-{0}", "abs({0})", "nullif({0}, {1})"],
             "float": ["{0} / {1}", "{0} * 2", "{n} / 2", "{0} + {n}", "sqrt({0})"],
-            "text": ["{0} || {1}", "upper({0})", "coalesce({0}, 'a')", "asctime({time})"],
+            "text": ["{0} || {1}", "upper({0})"],
             "decimal": ["{0} + 1", "{0} * {1}", "-{0}", "abs({0})"],
-            "date": ["coalesce({0}, {1})", "{date}"],
         }
-        form = self.one_of(forms.get(wanted, ["coalesce({0}, {1})"]))
+        listed = ["coalesce({0}, {1})", *forms.get(wanted, ()), *(parts.get(wanted, ()) if self.clock else ())]
+        form = self.one_of(listed)
         given = {
             "{0}": lambda: self.value(wanted, scope, 0),
             "{1}": lambda: self.value(wanted, scope, 0),
@@ -251,6 +240,8 @@ class Expressions:
 
     def _timed(self, scope: Scope, about: Bound) -> str:
         """Times, their parts, parts that are moved, and how far times are apart."""
+        if not self.clock:
+            return self._compared(scope, about)
         own, other = about, self.one_of([each for each in scope.seen if each != about] or [about])
         forms = [
             "{own}.Timestamp - {other}.Timestamp <= INTERVAL {n} DAYS",
@@ -288,8 +279,8 @@ class Expressions:
 class Goals(Expressions):
     """The event of one rule."""
 
-    def __init__(self, draw: st.DrawFn, kinds: Sequence[Kind]) -> None:
-        super().__init__(draw)
+    def __init__(self, draw: st.DrawFn, kinds: Sequence[Kind], clock: bool) -> None:
+        super().__init__(draw, clock)
         self._kinds = kinds
         self._names = iter(["X", "Y", "Z", *(f"V{number}" for number in range(1, 100))])
         self._stars = iter(range(1, 100))
@@ -426,8 +417,8 @@ DERIVED += [{"k": "text", "b": "bool", "d": "date"}]
 class Modules(Expressions):
     """A program in the making; `made` are the derived events of the modules so far, as others may monitor them."""
 
-    def __init__(self, draw: st.DrawFn, most_rules: int) -> None:
-        super().__init__(draw)
+    def __init__(self, draw: st.DrawFn, most_rules: int, clock: bool) -> None:
+        super().__init__(draw, clock)
         self._most = most_rules
         self._made: dict[str, Kind] = {}
 
@@ -452,7 +443,7 @@ class Modules(Expressions):
         return "\n".join(lines)
 
     def _rule(self, number: int, kinds: Sequence[Kind], own: Sequence[Kind]) -> str:
-        goals = Goals(self.draw, [*kinds, *kinds, *own[: number + 1]])
+        goals = Goals(self.draw, [*kinds, *kinds, *own[: number + 1]], self.clock)
         text, exports = goals.goal(Scope(), self.one_of([1, 2, 2, 3]))
         scope = Scope().after(exports)
         heads = [] if not own or self.chance(4) else [self._head(scope, own[number % len(own)])]
@@ -469,8 +460,8 @@ class Modules(Expressions):
 
 
 @st.composite
-def programs(draw: st.DrawFn, most_modules: int = 2, most_rules: int = 3) -> str:
-    """One or two modules of up to three rules each."""
-    modules = Modules(draw, most_rules)
+def programs(draw: st.DrawFn, most_modules: int = 2, most_rules: int = 3, clock: bool = True) -> str:
+    """One or two modules of up to three rules each; without a clock, times are numbers."""
+    modules = Modules(draw, most_rules, clock)
     names = ["M", "N"][: min(modules.one_of([1, 1, 2]), most_modules)]
     return "\n".join(modules.module(name) for name in names)
