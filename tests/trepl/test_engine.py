@@ -80,6 +80,17 @@ def test_other_zones_and_units(text: str, history: list[Change], cuts: list[int]
 
 @pytest.mark.property
 @settings(max_examples=EXAMPLES // 2)
+@given(programs(most_modules=1, most_rules=2, chained=1), histories(crowd=2), CUTS, st.booleans())
+@pytest.mark.usefixtures("forgetful")
+def test_rules_that_keep_to_one_key(text: str, history: list[Change], cuts: list[int], breaks: bool) -> None:
+    program = accepted(text)
+    plainly = done_plainly(program, history)
+    assert plainly == set(fired(program, history))
+    assert without_doubles(run_engine(program, history, cuts, breaks)) == plainly
+
+
+@pytest.mark.property
+@settings(max_examples=EXAMPLES // 2)
 @given(programs(most_modules=1, clock=False), histories(granularity="transaction"), CUTS)
 def test_times_that_are_numbers(text: str, history: list[Change], cuts: list[int]) -> None:
     program = accepted(text, INT)
