@@ -16,6 +16,7 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from acelera.errors import AceleraError
 from acelera.programs.problems import ProgramCheckError
 from acelera.trepl import ast
+from acelera.trepl.chained_keys import chained_key
 from acelera.trepl.checker import check
 from acelera.trepl.engine import lacking
 from acelera.trepl.history import Change
@@ -82,6 +83,8 @@ def measure(program: Program, history: list[Change]) -> Iterator[str]:
     yield from ["both modules fire"] if len({row.module for row in rows}) > 1 else []
     if all(lacking(translate(module, program)) is None for module in program.modules):
         yield "by the kernel"
+    if any(chained_key(module, program).key for module in program.modules if not module.partition):
+        yield "rules keep to one key"
     yield from sorted(set(constructs(program)))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import TypeVar
@@ -101,10 +101,10 @@ def _filled(form: str, given: Mapping[str, Callable[[], str]]) -> str:
 
 
 class Expressions:
-    """Expressions and conditions over what is seen."""
+    """Expressions and conditions over what is seen; without a clock, times are numbers, which have no parts."""
 
-    def __init__(self, draw: st.DrawFn) -> None:
-        self.draw = draw
+    def __init__(self, draw: st.DrawFn, clock: bool = True) -> None:
+        self.draw, self.clock = draw, clock
 
     def one_of(self, values: Sequence[T]) -> T:
         """One of some, in the smallest case the first."""
@@ -118,7 +118,7 @@ class Expressions:
         """What is of a type and needs no computing."""
         found = [term for each in scope.seen for term in each.terms(wanted)]
         for each in scope.seen:
-            if wanted == "time":
+            if wanted == ("time" if self.clock else "int"):
                 found.append(f"{each.name}.Timestamp")
             found += self.aggregates(wanted, each, scope)
         return found
@@ -136,7 +136,7 @@ class Expressions:
             found += [f"Count({bound.name})"] * 2 + [f"Count({term})" for term in bound.terms("text")[:1]]
         if wanted == "float":
             found += [f"{function}({term})" for term in bound.terms("int")[:1] for function in ("Avg", "StdDev")]
-        if wanted == "time" and bound.star not in scope.barred:
+        if wanted == ("time" if self.clock else "int") and bound.star not in scope.barred:
             found += [f"{function}({bound.name}.Timestamp)" for function in ("First", "Last")]
         if wanted == "int" and bound.terms("int"):
             found.append(f"Sum({bound.terms('int')[0]} * 2 - 1)")
@@ -156,26 +156,15 @@ class Expressions:
 
     def computed(self, wanted: str, scope: Scope) -> str:
         """What is computed of one or two values; `{0}` and `{1}` are of the type, `{n}` is a number."""
+        parts = {"int": ["{part}", "{part}", "{unit}"], "text": ["asctime({time})"], "date": ["{date}"]}
         forms = {
-            "int": [
-                "{0} + 1",
-                "{0} - {1}",
-                "{0} * {1}",
-                "{0} % 2",
-                "-{0}",
-                "abs({0})",
-                "coalesce({0}, {1})",
-                "nullif({0}, {1})",
-                "{part}",
-                "{part}",
-                "{unit}",
-            ],
+            "int": ["{0} + 1", "{0} - {1}", "{0} * {1}", "{0} % 2", "-{0}", "abs({0})", "nullif({0}, {1})"],
             "float": ["{0} / {1}", "{0} * 2", "{n} / 2", "{0} + {n}", "sqrt({0})"],
-            "text": ["{0} || {1}", "upper({0})", "coalesce({0}, 'a')", "asctime({time})"],
+            "text": ["{0} || {1}", "upper({0})"],
             "decimal": ["{0} + 1", "{0} * {1}", "-{0}", "abs({0})"],
-            "date": ["coalesce({0}, {1})", "{date}"],
         }
-        form = self.one_of(forms.get(wanted, ["coalesce({0}, {1})"]))
+        listed = ["coalesce({0}, {1})", *forms.get(wanted, ()), *(parts.get(wanted, ()) if self.clock else ())]
+        form = self.one_of(listed)
         given = {
             "{0}": lambda: self.value(wanted, scope, 0),
             "{1}": lambda: self.value(wanted, scope, 0),
@@ -251,6 +240,8 @@ class Expressions:
 
     def _timed(self, scope: Scope, about: Bound) -> str:
         """Times, their parts, parts that are moved, and how far times are apart."""
+        if not self.clock:
+            return self._compared(scope, about)
         own, other = about, self.one_of([each for each in scope.seen if each != about] or [about])
         forms = [
             "{own}.Timestamp - {other}.Timestamp <= INTERVAL {n} DAYS",
@@ -288,14 +279,14 @@ class Expressions:
 class Goals(Expressions):
     """The event of one rule."""
 
-    def __init__(self, draw: st.DrawFn, kinds: Sequence[Kind]) -> None:
-        super().__init__(draw)
-        self._kinds = kinds
+    def __init__(self, draw: st.DrawFn, kinds: Sequence[Kind], clock: bool, chained: bool) -> None:
+        super().__init__(draw, clock)
+        self._kinds, self._chained = kinds, chained
         self._names = iter(["X", "Y", "Z", *(f"V{number}" for number in range(1, 100))])
         self._stars = iter(range(1, 100))
         self._forms = ["sequence", "star", "relaxed", "sequence", "star", "point", "either"]
         self._leading = ["both", "prior", "first"]
-        if self.chance(2):
+        if chained or self.chance(2):
             self._forms, self._leading = ["star", "sequence", "star"], []
 
     def goal(self, scope: Scope, depth: int) -> Made:
@@ -322,7 +313,9 @@ class Goals(Expressions):
 
     def point(self, scope: Scope, depth: int) -> Made:
         """What takes one stage."""
-        forms = ["simple"] * 8 + ["any"] + (["not"] * 2 + ["either", "both", "tested", "first"] if depth else [])
+        forms = ["simple"] * 8 + ["any"]
+        if depth:
+            forms += ["not", "tested"] if self._chained else ["not", "not", "either", "both", "tested", "first"]
         form = self.one_of(forms)
         if form == "simple":
             return self._simple(scope)
@@ -341,10 +334,19 @@ class Goals(Expressions):
 
     def _simple(self, scope: Scope) -> Made:
         kind = self.one_of(self._kinds)
-        if self.chance(8):
+        if not self._chained and self.chance(8):
             return kind.alone, ()
         bound = Bound(next(self._names), kind, scope.star)
-        return kind.written(bound.name, self.conditions(scope.after([bound]), bound)), (bound,)
+        chain = list(self._chain(bound, scope)) if self._chained else []
+        return kind.written(bound.name, chain + self.conditions(scope.after([bound]), bound)), (bound,)
+
+    def _chain(self, bound: Bound, scope: Scope) -> Iterator[str]:
+        """What ties an event to the key of one before it."""
+        others = [f"{each.name}.k" for each in scope.seen]
+        if others:
+            yield f"{bound.name}.k = {self.one_of(others)}"
+        elif bound.star is not None:
+            yield f"{bound.name}.k = First({bound.name}.k)"
 
     def _not(self, scope: Scope, depth: int) -> Made:
         if self.chance(3):
@@ -426,9 +428,9 @@ DERIVED += [{"k": "text", "b": "bool", "d": "date"}]
 class Modules(Expressions):
     """A program in the making; `made` are the derived events of the modules so far, as others may monitor them."""
 
-    def __init__(self, draw: st.DrawFn, most_rules: int) -> None:
-        super().__init__(draw)
-        self._most = most_rules
+    def __init__(self, draw: st.DrawFn, most_rules: int, clock: bool, chained: int) -> None:
+        super().__init__(draw, clock)
+        self._most, self._chained = most_rules, chained
         self._made: dict[str, Kind] = {}
 
     def module(self, name: str) -> str:
@@ -438,8 +440,10 @@ class Modules(Expressions):
         chosen = dict.fromkeys(self.one_of(forms) for _ in range(self.one_of([1, 2, 3])))
         kinds = [known[form] for form in chosen]
         split = all("k" in kind.attributes for kind in kinds) and self.chance(3)
-        own = [Kind(f"{name.lower()}{number}", self.one_of(DERIVED)) for number in range(self.one_of([0, 1, 2]))]
-        rules = [self._rule(number, kinds, own) for number in range(self.one_of(range(1, self._most + 1)))]
+        chained = all("k" in kind.attributes for kind in kinds) and not split and self.chance(self._chained)
+        shapes = [each for each in DERIVED if "k" in each] if chained else DERIVED
+        own = [Kind(f"{name.lower()}{number}", self.one_of(shapes)) for number in range(self.one_of([0, 1, 2]))]
+        rules = [self._rule(number, kinds, own, chained) for number in range(self.one_of(range(1, self._most + 1)))]
         self._made |= {f"{name}.{each.name}": each for each in own}
         declared = ", ".join(f"{each.name}({', '.join(each.attributes)})" for each in own)
         lines = [
@@ -451,26 +455,32 @@ class Modules(Expressions):
         ]
         return "\n".join(lines)
 
-    def _rule(self, number: int, kinds: Sequence[Kind], own: Sequence[Kind]) -> str:
-        goals = Goals(self.draw, [*kinds, *kinds, *own[: number + 1]])
+    def _rule(self, number: int, kinds: Sequence[Kind], own: Sequence[Kind], chained: bool) -> str:
+        goals = Goals(self.draw, [*kinds, *kinds, *own[: number + 1]], self.clock, chained)
         text, exports = goals.goal(Scope(), self.one_of([1, 2, 2, 3]))
         scope = Scope().after(exports)
-        heads = [] if not own or self.chance(4) else [self._head(scope, own[number % len(own)])]
+        heads = [] if not own or self.chance(4) else [self._head(scope, own[number % len(own)], chained)]
         if not heads or self.chance(3):
             heads.append(f"write({', '.join(self._shown(scope))})")
         return f"R{number}: {text}\n  -> {', '.join(heads)};"
 
-    def _head(self, scope: Scope, event: Kind) -> str:
+    def _head(self, scope: Scope, event: Kind, chained: bool) -> str:
         depth = self.one_of([0, 0, 1])
-        return f"{event.name}({', '.join(self.value(wanted, scope, depth) for wanted in event.attributes.values())})"
+        values = [self.value(wanted, scope, depth) for wanted in event.attributes.values()]
+        if chained and scope.seen:
+            values[0] = f"{self.one_of(scope.seen).name}.k"
+        return f"{event.name}({', '.join(values)})"
 
     def _shown(self, scope: Scope) -> list[str]:
         return [self.value(self.one_of(list(CONSTANTS)), scope) for _ in range(self.one_of([1, 2, 3]))]
 
 
 @st.composite
-def programs(draw: st.DrawFn, most_modules: int = 2, most_rules: int = 3) -> str:
-    """One or two modules of up to three rules each."""
-    modules = Modules(draw, most_rules)
+def programs(draw: st.DrawFn, most_modules: int = 2, most_rules: int = 3, clock: bool = True, chained: int = 3) -> str:
+    """One or two modules of up to three rules each; without a clock, times are numbers.
+
+    The rules of one of so many modules try to keep to one key.
+    """
+    modules = Modules(draw, most_rules, clock, chained)
     names = ["M", "N"][: min(modules.one_of([1, 1, 2]), most_modules)]
     return "\n".join(modules.module(name) for name in names)

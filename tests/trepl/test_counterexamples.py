@@ -69,6 +69,11 @@ CASES: dict[str, tuple[str, str, list[str]]] = {
         ["4: 1"],
     ),
     "what can never be satisfied": ("monitor a; R: (!any & a(X)) -> write(X.k, X.v);", "a1 / a1", []),
+    "what is computed of different values may be the same": (
+        "monitor a; R: a(X) -> write(nullif(X.k, X.v), 1);",
+        "a11 a22 a12",
+        ["1: 1 1", "1: None 1"],
+    ),
     "a key of an event that is never made": (
         """Begin Module M monitor a; derived d(k); R: a(X) -> write(X.k); End Module.
            Begin Module N monitor M.d, a partition by k; R: a(X) -> write(X.k); End Module.""",

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from dataclasses import replace
 
+import pyarrow as pa
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from acelera.errors import AggregateError, TooManyMatchesError
+from acelera.language.types import INT, Type, from_arrow
 from acelera.programs.problems import ProgramCheckError
 from acelera.trepl.checker import check
 from acelera.trepl.history import Change, Fired
@@ -29,9 +32,9 @@ MOST = 300
 CUTS = st.lists(st.integers(1, 11), max_size=3)
 
 
-def accepted(text: str) -> Program:
+def accepted(text: str, times: Type = TIMESTAMP, zone: str = "UTC") -> Program:
     try:
-        return check(parse(text).program, RELATIONS, TIMESTAMP).program
+        return check(parse(text).program, RELATIONS, times, zone).program
     except ProgramCheckError:
         assume(False)
         raise
@@ -62,6 +65,39 @@ def test_machines_and_engine(text: str, history: list[Change], cuts: list[int], 
     meant = set(fired(program, history))
     assert plainly == meant
     assert without_doubles(run_engine(program, history, cuts, breaks)) == meant
+
+
+@pytest.mark.property
+@settings(max_examples=EXAMPLES // 2)
+@given(programs(most_modules=1), histories(), CUTS, st.sampled_from(["Europe/Berlin", "America/St_Johns"]))
+@pytest.mark.usefixtures("forgetful")
+def test_other_zones_and_units(text: str, history: list[Change], cuts: list[int], zone: str) -> None:
+    program = accepted(text, from_arrow(pa.timestamp("us", "UTC")), zone)
+    plainly = done_plainly(program, history)
+    assert plainly == set(fired(program, history))
+    assert without_doubles(run_engine(program, history, cuts)) == plainly
+
+
+@pytest.mark.property
+@settings(max_examples=EXAMPLES // 2)
+@given(programs(most_modules=1, most_rules=2, chained=1), histories(crowd=2), CUTS, st.booleans())
+@pytest.mark.usefixtures("forgetful")
+def test_rules_that_keep_to_one_key(text: str, history: list[Change], cuts: list[int], breaks: bool) -> None:
+    program = accepted(text)
+    plainly = done_plainly(program, history)
+    assert plainly == set(fired(program, history))
+    assert without_doubles(run_engine(program, history, cuts, breaks)) == plainly
+
+
+@pytest.mark.property
+@settings(max_examples=EXAMPLES // 2)
+@given(programs(most_modules=1, clock=False), histories(granularity="transaction"), CUTS)
+def test_times_that_are_numbers(text: str, history: list[Change], cuts: list[int]) -> None:
+    program = accepted(text, INT)
+    numbered = [replace(each, timestamp=each.timestamp // 10**9 % 5) for each in history]
+    plainly = done_plainly(program, numbered)
+    assert plainly == set(fired(program, numbered))
+    assert without_doubles(run_engine(program, numbered, cuts)) == plainly
 
 
 @pytest.mark.property

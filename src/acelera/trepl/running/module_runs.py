@@ -13,6 +13,7 @@ import pyarrow as pa
 from acelera.cdc.layout import INSTANT, KIND, TIME
 from acelera.engine.session.keys import Keys, count_positions
 from acelera.errors import DataError
+from acelera.language.ast import Attribute
 from acelera.language.types import NULL, Type, unify
 from acelera.stages.counting import count_silent
 from acelera.trepl.ast import KINDS
@@ -247,6 +248,9 @@ class ModuleRun:
             for number, (expression, kind) in enumerate(zip(each.arguments, kinds, strict=True), 1):
                 column = computed(expression, answer.columns, len(answer.stages), kind, self._functions)
                 rows = rows.append_column(f"{ARGUMENT}{number}", column)
+            told = {expression.name for expression in each.arguments if isinstance(expression, Attribute)}
+            if self._splits or len(told) < len(answer.columns):
+                rows = _distinct(rows)
             yield (self._module.name, rule.name, each.action), rows
 
     # --- snapshots --------------------------------------------------------------------------------------------
@@ -267,6 +271,11 @@ class ModuleRun:
         self._counts, self._stages = np.array(sections["counts"], np.int64), int(sections["stages"])
         if len(self._counts) != len(self._keys):
             raise DataError("the snapshot is damaged: it counts the stages of other keys than it has")
+
+
+def _distinct(rows: pa.Table) -> pa.Table:
+    """Each row once: what is computed of different values, or told for different keys, may be the same."""
+    return rows.group_by(rows.column_names, use_threads=False).aggregate([])
 
 
 def _instants(table: pa.Table) -> list[str]:
