@@ -21,6 +21,9 @@ DONE, ROWS, WAITS, EVENTS, TOLD, GUARDS, LATER, ARENA, FAILED, TOO_MANY = range(
 """What came of it: all stages were taken, something had no room, an aggregate failed, or there are too many."""
 
 
+# --- where things are -------------------------------------------------------------------------------------------------
+
+
 @by_address_inlined
 def edge_of(mem: int, edge: int) -> Array:
     """Where an edge stands."""
@@ -65,6 +68,9 @@ def event_at(mem: int, stage: int, place: int) -> Array:
     return begin + place if place < given else fixed(mem, at.GIVEN) + place - given
 
 
+# --- arriving ---------------------------------------------------------------------------------------------------------
+
+
 @by_address_inlined
 def rest(mem: int, key: int, row: int, state: int) -> int:
     """Let registers rest in a state; DONE, or what has no room."""
@@ -92,7 +98,7 @@ def wait(mem: int, key: int, row: int) -> int:
         other = fixed(mem, at.WAITS) + get(mem, fixed(mem, at.WAITS_TABLE) + place) * stride
         if get(mem, other + width) == key and alike(mem, row, other, width):
             return DONE
-        place = place + 1 & fixed(mem, at.WAITS_MASK)
+        place = (place + 1) & fixed(mem, at.WAITS_MASK)
     put(mem, fixed(mem, at.WAITS_TABLE) + place, number)
     target = fixed(mem, at.WAITS) + number * stride
     copied(mem, row, target)
@@ -114,7 +120,7 @@ def find_again(mem: int) -> None:
         put(mem, key_of(mem, key) + at.KEY_HEAD, number)
         place = hashed(mem, row, width, key) & fixed(mem, at.WAITS_MASK)
         while get(mem, fixed(mem, at.WAITS_TABLE) + place) >= 0:
-            place = place + 1 & fixed(mem, at.WAITS_MASK)
+            place = (place + 1) & fixed(mem, at.WAITS_MASK)
         put(mem, fixed(mem, at.WAITS_TABLE) + place, number)
 
 
@@ -213,6 +219,9 @@ def arrive(mem: int, stage: int, key: int, first: int, depth: int, state: int) -
     return DONE
 
 
+# --- taking events ----------------------------------------------------------------------------------------------------
+
+
 @by_address
 def next_match(mem: int, stage: int, key: int, first: int, last: int, again: bool) -> int:
     """The next combination of events that steps can take; HOLDS if there is one, with registers at depth last - first.
@@ -267,6 +276,9 @@ def absent(mem: int, stage: int, key: int, absence: int) -> int:
     if outcome == CODE_FAILED:
         return CODE_FAILED
     return REFUSED if outcome == HOLDS else HOLDS
+
+
+# --- guards -----------------------------------------------------------------------------------------------------------
 
 
 @by_address
@@ -379,6 +391,9 @@ def admit(mem: int, stage: int, key: int, first: int) -> int:
                 return lacking
     put(mem, at.POSTPONED, 0)
     return DONE
+
+
+# --- edges ------------------------------------------------------------------------------------------------------------
 
 
 @by_address
@@ -554,6 +569,9 @@ def go(mem: int, stage: int, key: int, first: int, phase: int, waiting: int) -> 
             lacking = leave(mem, stage, key, first, phase, row, 1)
         waiting = get(mem, row + width + 1)
     return admit(mem, stage, key, first) if lacking == DONE else lacking
+
+
+# --- stages -----------------------------------------------------------------------------------------------------------
 
 
 @by_address
