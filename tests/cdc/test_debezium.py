@@ -163,6 +163,33 @@ def test_types_that_are_given() -> None:
         source.normalize(texts([message("c", None, row), message("c", None, {"id": "x"})]))
 
 
+@pytest.mark.parametrize(
+    ("kind", "value", "message_"),
+    [
+        (int, 7.5, "`after.v` is 7.5, which cannot be read as int64: it has a fraction"),
+        ("date", -1.5, "`after.v` is -1.5, which cannot be read as date32[day]: it has a fraction"),
+        (pa.timestamp("ms"), 1000.5, "`after.v` is 1000.5, which cannot be read as timestamp[ms]: it has a fraction"),
+        (pa.list_(pa.int64()), [1, 7.5], "`after.v` is [1, 7.5], which cannot be read as list"),
+        (pa.struct([("a", pa.int64())]), {"a": 7.5}, "`after.v` is {'a': 7.5}, which cannot be read as struct"),
+    ],
+)
+def test_fractions_are_not_cut_off(kind: Any, value: Any, message_: str) -> None:
+    source = cdc.debezium({"value": str}, schema={"v": kind})
+    with pytest.raises(DataError) as caught:
+        source.normalize(texts([message("c", None, {"v": None}), message("c", None, {"v": value})]))
+    assert f"row 2: {message_}" in str(caught.value)
+
+
+def test_whole_numbers_may_be_written_as_fractions() -> None:
+    found = cdc.debezium({"value": str}, schema={"v": int}).normalize(texts([message("c", None, {"v": 7.0})]))
+    assert found["new.v"].to_pylist() == [7]
+
+
+def test_times_have_no_fractions() -> None:
+    with pytest.raises(DataError, match=r"row 1: `source.ts_ms` is 1000.5, which cannot be read as int64"):
+        cdc.debezium(texts([message("c", None, ROME, source={"ts_ms": 1000.5})])).normalized()
+
+
 def test_batches_of_messages() -> None:
     source = cdc.debezium(pa.Table.from_pylist(MESSAGES).schema)
     found = [source.normalize([each], before=place) for place, each in enumerate(MESSAGES)]
