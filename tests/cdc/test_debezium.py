@@ -97,6 +97,34 @@ def test_one_table_of_several(as_text: bool) -> None:
     assert told(source.normalized(), "id", "city") == CHANGES
 
 
+OTHERS = [message("c", None, {"id": 1, "city": "Rome"}, source={"table": "orders"})]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda rows: cdc.debezium(rows).normalized(),
+        lambda rows: cdc.debezium([{"payload": each} for each in rows]).normalized(),
+        lambda rows: cdc.debezium(texts(rows)),
+        lambda rows: cdc.debezium(texts(rows), schema=SCHEMA).normalized(),
+        lambda rows: cdc.debezium({"value": str}, schema=SCHEMA).normalize(texts(rows)),
+    ],
+    ids=["columns", "columns in a payload", "texts", "texts of known types", "texts that come later"],
+)
+def test_several_tables_are_no_source(make: Callable[[Any], Any]) -> None:
+    make(MESSAGES)
+    with pytest.raises(UsageError, match=r"of several tables \(customers, orders\), .* name it with table=…"):
+        make([*MESSAGES, *OTHERS])
+
+
+def test_messages_need_not_tell_their_table() -> None:
+    for rows in (
+        [{**each, "source": {"ts_ms": 1, "table": 7}} for each in MESSAGES],
+        [*MESSAGES, message("c", None, ROME, source={"table": None})],
+    ):
+        assert cdc.debezium(rows).normalized().num_rows == cdc.debezium(texts(rows)).normalized().num_rows == len(rows)
+
+
 def test_rows_keep_their_numbers() -> None:
     rows = texts([message("c", None, {"id": "x"}, source={"table": "orders"}), message("x", None, ROME)])
     with pytest.raises(DataError, match=r"row 2: `value.op` is 'x'"):

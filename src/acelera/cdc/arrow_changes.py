@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from acelera.cdc.layout import INSTANT, SKIPPED, Clock, Layout, Operations, Side, said
+from acelera.cdc.message_tables import refuse_several
 from acelera.cdc.rows import Numbers, Rows
 from acelera.errors import DataError, SchemaError, did_you_mean
 from acelera.language.types import from_arrow
@@ -24,9 +25,7 @@ _INT64 = TimeKind(pa.int64())
 def normalize(layout: Layout, rows: Rows, granularity: str) -> tuple[pa.Table, Numbers]:
     """Normalized changes, and the numbers of the rows that they come from."""
     schema = layout.schema(granularity)
-    if layout.only is not None:
-        path, value = layout.only
-        rows = rows.take(pc.equal(rows.column(path, pa.string()), value).fill_null(False).to_numpy())
+    rows = _of_one_table(layout, rows)
     kinds = _kinds(layout.operations, rows)
     counted = kinds != SKIPPED
     rows, kinds = rows.take(counted), kinds[counted]
@@ -41,6 +40,17 @@ def normalize(layout: Layout, rows: Rows, granularity: str) -> tuple[pa.Table, N
     table = pa.table(columns, schema=schema)
     refuse_bad_text(table, rows.numbers)
     return table, rows.numbers
+
+
+def _of_one_table(layout: Layout, rows: Rows) -> Rows:
+    """The rows that count."""
+    if layout.tables is None:
+        return rows
+    names = rows.column(layout.tables, pa.string())
+    if layout.table is None:
+        refuse_several(names.unique().to_pylist())
+        return rows
+    return rows.take(pc.equal(names, layout.table).fill_null(False).to_numpy())
 
 
 # --- kinds ------------------------------------------------------------------------------------------------------------

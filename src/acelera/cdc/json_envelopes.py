@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from acelera.cdc.connect_schemas import Columns, Described, of_connect
 from acelera.cdc.json_values import array_of, inferred, settled
+from acelera.cdc.message_tables import refuse_several
 from acelera.cdc.rows import Numbers, Rows
 from acelera.errors import DataError, SchemaError, did_you_mean
 from acelera.programs.columns import plain_column
@@ -55,7 +56,9 @@ class JsonEnvelopes:
     def arrow(self, rows: Rows) -> Rows:
         """Rows whose texts are decoded."""
         messages = [each and _message(each) for each in decoded(rows, self.column)]
-        if self.table is not None:
+        if self.table is None:
+            refuse_several(_tables(messages))
+        else:
             kept = np.array([each is None or _table(each) == self.table for each in messages], np.bool_)
             rows, messages = rows.take(kept), [each for each, keep in zip(messages, kept, strict=True) if keep]
         place = rows.table.column_names.index(self.column)
@@ -118,7 +121,14 @@ def _part(message: Message | None, name: str) -> Any:
 
 
 def _table(message: Message) -> Any:
-    return (message.get("source") or {}).get("table")
+    source = message.get("source")
+    return source.get("table") if isinstance(source, dict) else None
+
+
+def _tables(messages: Iterable[Message | None]) -> set[Any]:
+    """The tables that messages are of, None for those that do not tell."""
+    found = (_table(each) for each in messages if each is not None)
+    return {each if isinstance(each, str) else None for each in found}
 
 
 def _array(values: Sequence[Any], kinds: Columns, name: str, numbers: Numbers) -> pa.Array:
@@ -176,7 +186,11 @@ def envelopes(column: str, known: Described, around: Iterable[str], table: str |
 
 def found_out(rows: Rows, column: str, around: Iterable[str], table: str | None) -> Described:
     """What messages say of their types: as Kafka Connect, if the first one does, otherwise by their values."""
-    outer = [each for each in decoded(rows, column) if each is not None and table in (None, _table(_message(each)))]
+    outer = [each for each in decoded(rows, column) if each is not None]
+    if table is None:
+        refuse_several(_tables(map(_message, outer)))
+    else:
+        outer = [each for each in outer if _table(_message(each)) == table]
     if outer and isinstance(outer[0].get("schema"), dict):
         return of_connect(outer[0]["schema"])
     messages = [_message(each) for each in outer]

@@ -71,8 +71,8 @@ class Clock:
 class Layout:
     """The parts of changes of one relation.
 
-    `orders` has for a granularity the columns of the instant, `lacking` why there is none. `only` is a column and the
-    value that it has in rows that count.
+    `orders` has for a granularity the columns of the instant, `lacking` why there is none. `tables` is where rows tell
+    the table that they are of, and `table` the one whose rows count.
     """
 
     attributes: Mapping[str, pa.DataType]
@@ -82,7 +82,8 @@ class Layout:
     orders: Mapping[str, Mapping[Path, pa.DataType]]
     lacking: str
     operations: Operations | None = None
-    only: tuple[Path, str] | None = None
+    tables: Path | None = None
+    table: str | None = None
 
     @property
     def has_old(self) -> bool:

@@ -25,9 +25,8 @@ def normalize_frame(layout: Layout, frame: Any, granularity: str) -> Any:
     from pyspark.sql import functions
 
     instant = layout.instant(granularity)
-    if layout.only is not None:
-        path, value = layout.only
-        frame = frame.filter(column_at(path) == value)
+    if layout.tables is not None and layout.table is not None:
+        frame = frame.filter(column_at(layout.tables) == layout.table)
     frame = frame.withColumn(_ROW, functions.struct("*"))
     if layout.operations is None:
         frame = frame.withColumn(KIND, functions.lit(0).cast("tinyint"))
