@@ -117,6 +117,36 @@ def test_several_tables_are_no_source(make: Callable[[Any], Any]) -> None:
         make([*MESSAGES, *OTHERS])
 
 
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda rows, **options: cdc.debezium(rows, **options).normalized(),
+        lambda rows, **options: cdc.debezium(texts([*rows, None]), tombstones="skip", **options).normalized(),
+        lambda rows, **options: cdc.debezium(texts(rows), schema=SCHEMA, **options).normalized(),
+    ],
+    ids=["columns", "texts", "texts of known types"],
+)
+def test_a_table_that_no_message_is_of(make: Callable[..., Any]) -> None:
+    assert make([*MESSAGES, *OTHERS], table="orders").num_rows == 1
+    with pytest.raises(UsageError) as caught:
+        make([*MESSAGES, *OTHERS], table="custmers")
+    assert str(caught.value) == (
+        "no message is of the table `custmers`; did you mean `customers`? (tables: customers, orders)"
+    )
+    with pytest.raises(UsageError, match=r"no message has `source.table`; leave table=… out"):
+        make([message("c", None, ROME, source={"table": None})], table="orders")
+
+
+def test_messages_of_the_table_may_come_later() -> None:
+    found = cdc.debezium({"value": str}, schema=SCHEMA, table="customers").normalize(texts(OTHERS))
+    assert found.num_rows == 0
+    parts = iter([texts(OTHERS), texts(MESSAGES)])
+    assert cdc.debezium(parts, schema=SCHEMA, table="customers").normalized().num_rows == len(MESSAGES)
+    tombstones = pa.table({"value": pa.array([None], pa.string())})
+    source = cdc.debezium(tombstones, schema=SCHEMA, table="customers", tombstones="skip")
+    assert source.normalized().num_rows == 0
+
+
 def test_messages_need_not_tell_their_table() -> None:
     for rows in (
         [{**each, "source": {"ts_ms": 1, "table": 7}} for each in MESSAGES],

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from acelera.cdc.layout import INSTANT, SKIPPED, Clock, Layout, Operations, Side, said
-from acelera.cdc.message_tables import refuse_several
+from acelera.cdc.message_tables import refuse_tables
 from acelera.cdc.rows import Numbers, Rows
 from acelera.errors import DataError, SchemaError, did_you_mean
 from acelera.language.types import from_arrow
@@ -47,10 +47,9 @@ def _of_one_table(layout: Layout, rows: Rows) -> Rows:
     if layout.tables is None:
         return rows
     names = rows.column(layout.tables, pa.string())
-    if layout.table is None:
-        refuse_several(names.unique().to_pylist())
-        return rows
-    return rows.take(pc.equal(names, layout.table).fill_null(False).to_numpy())
+    messages = names if layout.operations is None else names.filter(rows.raw(layout.operations.path).is_valid())
+    refuse_tables(messages.unique().to_pylist(), layout.table, rows.whole)
+    return rows if layout.table is None else rows.take(pc.equal(names, layout.table).fill_null(False).to_numpy())
 
 
 # --- kinds ------------------------------------------------------------------------------------------------------------
