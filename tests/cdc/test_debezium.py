@@ -147,6 +147,29 @@ def test_messages_of_the_table_may_come_later() -> None:
     assert source.normalized().num_rows == 0
 
 
+@pytest.mark.parametrize("form", [list, texts, wrapped], ids=["columns", "texts", "columns beside a schema"])
+@pytest.mark.parametrize(
+    ("lacking", "message_"),
+    [
+        (message("c", None, None), "row 6 is an insert, but has no new values: `"),
+        (message("r", ROME, None), "row 6 is an insert, but has no new values: `"),
+        (message("u", ROME, None), "row 6 is an update, but has no new values: `"),
+        (message("d", None, OSLO), "row 6 is a delete, but has no old values: `"),
+    ],
+)
+def test_changes_without_their_row(form: Callable[[Any], Any], lacking: dict[str, Any], message_: str) -> None:
+    with pytest.raises(DataError) as caught:
+        cdc.debezium(form([*MESSAGES, lacking])).normalized()
+    assert message_ in str(caught.value)
+
+
+def test_deletes_where_nothing_is_told_of_old_rows() -> None:
+    rows = [{name: value for name, value in each.items() if name != "before"} for each in MESSAGES]
+    assert cdc.debezium(rows[:4]).normalized().num_rows == 4
+    with pytest.raises(DataError, match="row 5 is a delete, but has no old values, for which there is no column"):
+        cdc.debezium(rows).normalized()
+
+
 def test_messages_need_not_tell_their_table() -> None:
     for rows in (
         [{**each, "source": {"ts_ms": 1, "table": 7}} for each in MESSAGES],

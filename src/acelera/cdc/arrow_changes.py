@@ -7,7 +7,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from acelera.cdc.layout import INSTANT, SKIPPED, Clock, Layout, Operations, Side, said
+from acelera.cdc.layout import CALLED, INSTANT, SKIPPED, Clock, Layout, Operations, Side, no_values, said
 from acelera.cdc.message_tables import refuse_tables
 from acelera.cdc.rows import Numbers, Rows
 from acelera.errors import DataError, SchemaError, did_you_mean
@@ -29,6 +29,8 @@ def normalize(layout: Layout, rows: Rows, granularity: str) -> tuple[pa.Table, N
     kinds = _kinds(layout.operations, rows)
     counted = kinds != SKIPPED
     rows, kinds = rows.take(counted), kinds[counted]
+    for prefix, side in layout.sides.items():
+        _refuse_lacking(side, prefix, rows, kinds)
     time = _times(layout.clock, rows)
     instants = [
         time if path == layout.clock.path else _instant(rows, path, kind)
@@ -158,6 +160,15 @@ def refuse_ties(table: pa.Table, numbers: Numbers, names: list[str]) -> None:
 
 
 # --- values -----------------------------------------------------------------------------------------------------------
+
+
+def _refuse_lacking(side: Side, prefix: str, rows: Rows, kinds: Kinds) -> None:
+    """Changes have the row that their kind demands."""
+    lacking = np.isin(kinds, side.demanded)
+    if side.row is not None and lacking.any():
+        lacking &= rows.raw(side.row).is_null().to_numpy()
+    for place in np.flatnonzero(lacking)[:1]:
+        raise DataError(f"{rows.called(place)} is {CALLED[kinds[place]]}, {no_values(side, prefix)}")
 
 
 def _values(layout: Layout, side: Side, rows: Rows, kinds: Kinds) -> list[pa.ChunkedArray]:

@@ -151,8 +151,10 @@ class Messages:
         integer = pa.types.is_integer(type_at(self.schema, when))
         return Layout(
             attributes_of(list(sides.values())),
-            new=Side(paths["after"], (INSERT, UPDATE)),
-            old=Side(paths["before"], (UPDATE, DELETE) if sides["before"] else (DELETE,)),
+            new=Side(paths["after"], (INSERT, UPDATE), self._row("after"), (INSERT, UPDATE)),
+            old=Side(
+                paths["before"], (UPDATE, DELETE) if sides["before"] else (DELETE,), self._row("before"), (DELETE,)
+            ),
             clock=clock(self.schema, when, _UNITS.get(when[-1]) if integer else None),
             orders=orders_of(self.schema, self.order_by, roots) or self._orders(),
             lacking=_LACKING,
@@ -160,6 +162,10 @@ class Messages:
             tables=self._tables(),
             table=self.table,
         )
+
+    def _row(self, side: str) -> Path | None:
+        """Where the old or the new row stands."""
+        return find(self.schema, side, self.root)
 
     def _orders(self) -> dict[str, dict[Path, pa.DataType]]:
         """The instants of transactions and operations, as far as messages tell them."""

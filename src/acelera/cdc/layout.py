@@ -19,6 +19,8 @@ from acelera.programs.times import UNITS, TimeKind, kind_of
 
 INSERT, UPDATE, DELETE = range(3)
 """Kinds of changes, as the column `#kind` tells them."""
+CALLED = ("an insert", "an update", "a delete")
+"""What people call kinds of changes."""
 SKIPPED = -1
 """The kind of a row that is no change."""
 CODES = {"i": INSERT, "insert": INSERT, "u": UPDATE, "update": UPDATE, "d": DELETE, "delete": DELETE}
@@ -52,10 +54,15 @@ class Operations:
 
 @dataclass(frozen=True)
 class Side:
-    """Old or new values: where attributes stand, and the kinds of changes that have them; others are NULL."""
+    """Old or new values: where attributes stand, and the kinds of changes that have them; others are NULL.
+
+    `row` is the struct of all of them, if there is one, and `demanded` are the kinds of changes that must have it.
+    """
 
     paths: Mapping[str, Path]
     kinds: tuple[int, ...]
+    row: Path | None = None
+    demanded: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -126,6 +133,13 @@ def said(path: Path) -> str:
     'source.ts_ms'
     """
     return ".".join(path)
+
+
+def no_values(side: Side, prefix: str) -> str:
+    """What is wrong with a change that lacks the row that its kind demands."""
+    name = prefix.rstrip(".")
+    where = f": `{said(side.row)}` is NULL" if side.row else ", for which there is no column"
+    return f"but has no {name} values{where}. Have the database tell whole rows, or leave such messages out"
 
 
 # --- columns ----------------------------------------------------------------------------------------------------------
