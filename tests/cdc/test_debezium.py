@@ -311,6 +311,11 @@ def test_batches_of_messages() -> None:
             "neither `before` nor `after` has columns",
         ),
         (
+            lambda: cdc.debezium([message("u", {"v": 3}, {"v": "4"})]),
+            SchemaError,
+            "`v` is string among new values, but int64 among old ones",
+        ),
+        (
             lambda: cdc.debezium([*MESSAGES, message("t", None, None)]).normalized(),
             DataError,
             "row 6: `op` is 't', which says that the table was emptied; pass truncate='skip'",

@@ -249,7 +249,7 @@ def test_what_can_be_read_once_says_so() -> None:
         (
             lambda: cdc.changes([{"ts": 1, "op": "u", "old_v": "x", "new_v": 2}]),
             SchemaError,
-            "`v` is string among new values, but int64",
+            "`v` is int64 among new values, but string among old ones",
         ),
         (
             lambda: cdc.changes(NESTED).normalized("transaction"),

@@ -215,13 +215,16 @@ def _retyped(fields: Iterable[pa.Field], path: Path, kind: pa.DataType) -> list[
 
 
 def attributes_of(sides: Sequence[Mapping[str, pa.DataType]]) -> dict[str, pa.DataType]:
-    """Attributes and their plain types: those of all sides, each of a type that holds the values of both."""
+    """Attributes and their plain types: those of all sides, each of a type that holds the values of both.
+
+    New values stand before old ones.
+    """
     found: dict[str, Type] = {}
     for name, kind in ((name, from_arrow(plain(kind))) for side in sides for name, kind in side.items()):
         both = _joined(found.get(name, kind), kind)
         if both is None:
             raise SchemaError(
-                f"the attribute `{name}` is {kind} among new values, but {found[name]} among old ones; cast one of them"
+                f"the attribute `{name}` is {found[name]} among new values, but {kind} among old ones; cast one of them"
             )
         found[name] = both
     alike = names_alike(found)
