@@ -97,6 +97,87 @@ def test_one_table_of_several(as_text: bool) -> None:
     assert told(source.normalized(), "id", "city") == CHANGES
 
 
+OTHERS = [message("c", None, {"id": 1, "city": "Rome"}, source={"table": "orders"})]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda rows: cdc.debezium(rows).normalized(),
+        lambda rows: cdc.debezium([{"payload": each} for each in rows]).normalized(),
+        lambda rows: cdc.debezium(texts(rows)),
+        lambda rows: cdc.debezium(texts(rows), schema=SCHEMA).normalized(),
+        lambda rows: cdc.debezium({"value": str}, schema=SCHEMA).normalize(texts(rows)),
+    ],
+    ids=["columns", "columns in a payload", "texts", "texts of known types", "texts that come later"],
+)
+def test_several_tables_are_no_source(make: Callable[[Any], Any]) -> None:
+    make(MESSAGES)
+    with pytest.raises(UsageError, match=r"of several tables \(customers, orders\), .* name it with table=…"):
+        make([*MESSAGES, *OTHERS])
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda rows, **options: cdc.debezium(rows, **options).normalized(),
+        lambda rows, **options: cdc.debezium(texts([*rows, None]), tombstones="skip", **options).normalized(),
+        lambda rows, **options: cdc.debezium(texts(rows), schema=SCHEMA, **options).normalized(),
+    ],
+    ids=["columns", "texts", "texts of known types"],
+)
+def test_a_table_that_no_message_is_of(make: Callable[..., Any]) -> None:
+    assert make([*MESSAGES, *OTHERS], table="orders").num_rows == 1
+    with pytest.raises(UsageError) as caught:
+        make([*MESSAGES, *OTHERS], table="custmers")
+    assert str(caught.value) == (
+        "no message is of the table `custmers`; did you mean `customers`? (tables: customers, orders)"
+    )
+    with pytest.raises(UsageError, match=r"no message has `source.table`; leave table=… out"):
+        make([message("c", None, ROME, source={"table": None})], table="orders")
+
+
+def test_messages_of_the_table_may_come_later() -> None:
+    found = cdc.debezium({"value": str}, schema=SCHEMA, table="customers").normalize(texts(OTHERS))
+    assert found.num_rows == 0
+    parts = iter([texts(OTHERS), texts(MESSAGES)])
+    assert cdc.debezium(parts, schema=SCHEMA, table="customers").normalized().num_rows == len(MESSAGES)
+    tombstones = pa.table({"value": pa.array([None], pa.string())})
+    source = cdc.debezium(tombstones, schema=SCHEMA, table="customers", tombstones="skip")
+    assert source.normalized().num_rows == 0
+
+
+@pytest.mark.parametrize("form", [list, texts, wrapped], ids=["columns", "texts", "columns beside a schema"])
+@pytest.mark.parametrize(
+    ("lacking", "message_"),
+    [
+        (message("c", None, None), "row 6 is an insert, but has no new values: `"),
+        (message("r", ROME, None), "row 6 is an insert, but has no new values: `"),
+        (message("u", ROME, None), "row 6 is an update, but has no new values: `"),
+        (message("d", None, OSLO), "row 6 is a delete, but has no old values: `"),
+    ],
+)
+def test_changes_without_their_row(form: Callable[[Any], Any], lacking: dict[str, Any], message_: str) -> None:
+    with pytest.raises(DataError) as caught:
+        cdc.debezium(form([*MESSAGES, lacking])).normalized()
+    assert message_ in str(caught.value)
+
+
+def test_deletes_where_nothing_is_told_of_old_rows() -> None:
+    rows = [{name: value for name, value in each.items() if name != "before"} for each in MESSAGES]
+    assert cdc.debezium(rows[:4]).normalized().num_rows == 4
+    with pytest.raises(DataError, match="row 5 is a delete, but has no old values, for which there is no column"):
+        cdc.debezium(rows).normalized()
+
+
+def test_messages_need_not_tell_their_table() -> None:
+    for rows in (
+        [{**each, "source": {"ts_ms": 1, "table": 7}} for each in MESSAGES],
+        [*MESSAGES, message("c", None, ROME, source={"table": None})],
+    ):
+        assert cdc.debezium(rows).normalized().num_rows == cdc.debezium(texts(rows)).normalized().num_rows == len(rows)
+
+
 def test_rows_keep_their_numbers() -> None:
     rows = texts([message("c", None, {"id": "x"}, source={"table": "orders"}), message("x", None, ROME)])
     with pytest.raises(DataError, match=r"row 2: `value.op` is 'x'"):
@@ -163,6 +244,33 @@ def test_types_that_are_given() -> None:
         source.normalize(texts([message("c", None, row), message("c", None, {"id": "x"})]))
 
 
+@pytest.mark.parametrize(
+    ("kind", "value", "message_"),
+    [
+        (int, 7.5, "`after.v` is 7.5, which cannot be read as int64: it has a fraction"),
+        ("date", -1.5, "`after.v` is -1.5, which cannot be read as date32[day]: it has a fraction"),
+        (pa.timestamp("ms"), 1000.5, "`after.v` is 1000.5, which cannot be read as timestamp[ms]: it has a fraction"),
+        (pa.list_(pa.int64()), [1, 7.5], "`after.v` is [1, 7.5], which cannot be read as list"),
+        (pa.struct([("a", pa.int64())]), {"a": 7.5}, "`after.v` is {'a': 7.5}, which cannot be read as struct"),
+    ],
+)
+def test_fractions_are_not_cut_off(kind: Any, value: Any, message_: str) -> None:
+    source = cdc.debezium({"value": str}, schema={"v": kind})
+    with pytest.raises(DataError) as caught:
+        source.normalize(texts([message("c", None, {"v": None}), message("c", None, {"v": value})]))
+    assert f"row 2: {message_}" in str(caught.value)
+
+
+def test_whole_numbers_may_be_written_as_fractions() -> None:
+    found = cdc.debezium({"value": str}, schema={"v": int}).normalize(texts([message("c", None, {"v": 7.0})]))
+    assert found["new.v"].to_pylist() == [7]
+
+
+def test_times_have_no_fractions() -> None:
+    with pytest.raises(DataError, match=r"row 1: `source.ts_ms` is 1000.5, which cannot be read as int64"):
+        cdc.debezium(texts([message("c", None, ROME, source={"ts_ms": 1000.5})])).normalized()
+
+
 def test_batches_of_messages() -> None:
     source = cdc.debezium(pa.Table.from_pylist(MESSAGES).schema)
     found = [source.normalize([each], before=place) for place, each in enumerate(MESSAGES)]
@@ -201,6 +309,11 @@ def test_batches_of_messages() -> None:
             lambda: cdc.debezium([{**each, "op": each["op"]} for each in [message("c", None, None)]]),
             SchemaError,
             "neither `before` nor `after` has columns",
+        ),
+        (
+            lambda: cdc.debezium([message("u", {"v": 3}, {"v": "4"})]),
+            SchemaError,
+            "`v` is string among new values, but int64 among old ones",
         ),
         (
             lambda: cdc.debezium([*MESSAGES, message("t", None, None)]).normalized(),

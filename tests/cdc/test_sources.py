@@ -239,7 +239,12 @@ def test_what_can_be_read_once_says_so() -> None:
         (lambda: cdc.inserts([{"ts": 1, "v": 1, "V": 2}]), SchemaError, "`v` and `V` differ in case alone"),
         (lambda: cdc.inserts({"orders": TICKS}), UsageError, "a source is of one relation"),
         (lambda: cdc.changes(NESTED, op="kind"), SchemaError, "no column `kind` that tells the kind of a change"),
-        (lambda: cdc.changes(NESTED, old="before"), SchemaError, "say old=None"),
+        (lambda: cdc.changes(NESTED, old="before"), SchemaError, "or say old=None if there are no old values"),
+        (
+            lambda: cdc.changes([{"ts": 1, "op": "i", "v": 1}]),
+            SchemaError,
+            "Name them with new=…, or say new=None if all columns are values of the new row",
+        ),
         (lambda: cdc.changes(NESTED, old="tx"), SchemaError, "`tx` is int64, but the old values are a struct"),
         (
             lambda: cdc.changes([{"ts": 1, "op": "u", "v": 1, "old_v": 1, "new_v": 2}]),
@@ -249,7 +254,7 @@ def test_what_can_be_read_once_says_so() -> None:
         (
             lambda: cdc.changes([{"ts": 1, "op": "u", "old_v": "x", "new_v": 2}]),
             SchemaError,
-            "`v` is string among new values, but int64",
+            "`v` is int64 among new values, but string among old ones",
         ),
         (
             lambda: cdc.changes(NESTED).normalized("transaction"),

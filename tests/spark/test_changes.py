@@ -110,6 +110,12 @@ def test_frames_tell_what_tables_tell(name: str, to_frame: ToFrame) -> None:
         ([*NESTED, {**NESTED[0], "op": None}], cdc.changes, "has no kind of change: op is NULL"),
         ([*MESSAGES, message("t", None, None)], cdc.debezium, "pass truncate='skip'"),
         ([{"payload": each} for each in (*MESSAGES, None)], cdc.debezium, "is a tombstone"),
+        ([*MESSAGES, message("c", None, None)], cdc.debezium, "is an insert, but has no new values: `after` is NULL"),
+        (
+            texts([*MESSAGES, message("d", None, None)]),
+            lambda data: cdc.debezium(data, schema={"id": int, "city": str}),
+            "is a delete, but has no old values: `value.before` is NULL",
+        ),
         (
             texts([message("c", None, {"id": "x"})]),
             lambda data: cdc.debezium(data, schema={"id": int}),

@@ -7,7 +7,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from acelera.cdc.layout import INSTANT, SKIPPED, Clock, Layout, Operations, Side, said
+from acelera.cdc.layout import CALLED, INSTANT, SKIPPED, Clock, Layout, Operations, Side, no_values, said
+from acelera.cdc.message_tables import refuse_tables
 from acelera.cdc.rows import Numbers, Rows
 from acelera.errors import DataError, SchemaError, did_you_mean
 from acelera.language.types import from_arrow
@@ -24,12 +25,12 @@ _INT64 = TimeKind(pa.int64())
 def normalize(layout: Layout, rows: Rows, granularity: str) -> tuple[pa.Table, Numbers]:
     """Normalized changes, and the numbers of the rows that they come from."""
     schema = layout.schema(granularity)
-    if layout.only is not None:
-        path, value = layout.only
-        rows = rows.take(pc.equal(rows.column(path, pa.string()), value).fill_null(False).to_numpy())
+    rows = _of_one_table(layout, rows)
     kinds = _kinds(layout.operations, rows)
     counted = kinds != SKIPPED
     rows, kinds = rows.take(counted), kinds[counted]
+    for prefix, side in layout.sides.items():
+        _refuse_lacking(side, prefix, rows, kinds)
     time = _times(layout.clock, rows)
     instants = [
         time if path == layout.clock.path else _instant(rows, path, kind)
@@ -41,6 +42,16 @@ def normalize(layout: Layout, rows: Rows, granularity: str) -> tuple[pa.Table, N
     table = pa.table(columns, schema=schema)
     refuse_bad_text(table, rows.numbers)
     return table, rows.numbers
+
+
+def _of_one_table(layout: Layout, rows: Rows) -> Rows:
+    """The rows that count."""
+    if layout.tables is None:
+        return rows
+    names = rows.column(layout.tables, pa.string())
+    messages = names if layout.operations is None else names.filter(rows.raw(layout.operations.path).is_valid())
+    refuse_tables(messages.unique().to_pylist(), layout.table, rows.whole)
+    return rows if layout.table is None else rows.take(pc.equal(names, layout.table).fill_null(False).to_numpy())
 
 
 # --- kinds ------------------------------------------------------------------------------------------------------------
@@ -149,6 +160,15 @@ def refuse_ties(table: pa.Table, numbers: Numbers, names: list[str]) -> None:
 
 
 # --- values -----------------------------------------------------------------------------------------------------------
+
+
+def _refuse_lacking(side: Side, prefix: str, rows: Rows, kinds: Kinds) -> None:
+    """Changes have the row that their kind demands."""
+    lacking = np.isin(kinds, side.demanded)
+    if side.row is not None and lacking.any():
+        lacking &= rows.raw(side.row).is_null().to_numpy()
+    for place in np.flatnonzero(lacking)[:1]:
+        raise DataError(f"{rows.called(place)} is {CALLED[kinds[place]]}, {no_values(side, prefix)}")
 
 
 def _values(layout: Layout, side: Side, rows: Rows, kinds: Kinds) -> list[pa.ChunkedArray]:

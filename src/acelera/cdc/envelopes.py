@@ -39,6 +39,7 @@ from acelera.tables import to_arrow
 _CHOICES = {"snapshot": ("insert", "skip"), "truncate": ("error", "skip"), "tombstones": ("error", "skip")}
 _ORDERS = {"transaction": ("transaction.id",), "operation": ("transaction.id", "transaction.total_order")}
 """What orders changes of one time."""
+_TABLE = "source.table"
 _UNITS = {"ts_ms": "ms", "ts_us": "us"}
 _LACKING = (
     "these messages have no `transaction` that names transactions; have Debezium tell it "
@@ -72,7 +73,7 @@ def debezium(
         What orders changes: `source.ts_ms` and `transaction.id` for transactions, and `transaction.total_order` for
         single operations, if nothing else is said. Columns beside the messages, such as `offset`, can be named, too.
     table
-        The table whose changes these are, where messages tell of several.
+        The table whose changes these are; it must be said where messages are of several.
     schema
         The types of the table's columns, for JSON: a mapping of columns to types, a pyarrow schema, or the schema of a
         message. Without it they are those that the first message tells, or, in this process, those of the values.
@@ -150,14 +151,21 @@ class Messages:
         integer = pa.types.is_integer(type_at(self.schema, when))
         return Layout(
             attributes_of(list(sides.values())),
-            new=Side(paths["after"], (INSERT, UPDATE)),
-            old=Side(paths["before"], (UPDATE, DELETE) if sides["before"] else (DELETE,)),
+            new=Side(paths["after"], (INSERT, UPDATE), self._row("after"), (INSERT, UPDATE)),
+            old=Side(
+                paths["before"], (UPDATE, DELETE) if sides["before"] else (DELETE,), self._row("before"), (DELETE,)
+            ),
             clock=clock(self.schema, when, _UNITS.get(when[-1]) if integer else None),
             orders=orders_of(self.schema, self.order_by, roots) or self._orders(),
             lacking=_LACKING,
             operations=self._operations(asked),
-            only=self._only(),
+            tables=self._tables(),
+            table=self.table,
         )
+
+    def _row(self, side: str) -> Path | None:
+        """Where the old or the new row stands."""
+        return find(self.schema, side, self.root)
 
     def _orders(self) -> dict[str, dict[Path, pa.DataType]]:
         """The instants of transactions and operations, as far as messages tell them."""
@@ -182,11 +190,12 @@ class Messages:
             tombstones=SKIPPED if asked["tombstones"] == "skip" else None,
         )
 
-    def _only(self) -> tuple[Path, str] | None:
-        if self.table is None:
-            return None
-        path = demand(self.schema, "source.table", "names the table of a change", "Leave table=… out", (self.root,))
-        return path, self.table
+    def _tables(self) -> Path | None:
+        """Where messages tell their table; if nobody asks for one, they need not."""
+        if self.table is not None:
+            return demand(self.schema, _TABLE, "names the table of a change", "Leave table=… out", (self.root,))
+        path = find(self.schema, _TABLE, self.root)
+        return path if path is not None and type_at(self.schema, path) == pa.string() else None
 
 
 # --- JSON -------------------------------------------------------------------------------------------------------------

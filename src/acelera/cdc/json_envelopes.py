@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from acelera.cdc.connect_schemas import Columns, Described, of_connect
 from acelera.cdc.json_values import array_of, inferred, settled
+from acelera.cdc.message_tables import refuse_tables
 from acelera.cdc.rows import Numbers, Rows
 from acelera.errors import DataError, SchemaError, did_you_mean
 from acelera.programs.columns import plain_column
@@ -55,12 +56,13 @@ class JsonEnvelopes:
     def arrow(self, rows: Rows) -> Rows:
         """Rows whose texts are decoded."""
         messages = [each and _message(each) for each in decoded(rows, self.column)]
+        refuse_tables(_tables(messages), self.table, rows.whole)
         if self.table is not None:
             kept = np.array([each is None or _table(each) == self.table for each in messages], np.bool_)
             rows, messages = rows.take(kept), [each for each, keep in zip(messages, kept, strict=True) if keep]
         place = rows.table.column_names.index(self.column)
         table = rows.table.set_column(place, self.column, self._structs(messages, rows.numbers))
-        return Rows(table, rows.numbers, rows.loose)
+        return replace(rows, table=table)
 
     def _structs(self, messages: Sequence[Message | None], numbers: Numbers) -> pa.Array:
         values = {name: _array([_part(each, name) for each in messages], self.row, name, numbers) for name in SIDES}
@@ -118,7 +120,14 @@ def _part(message: Message | None, name: str) -> Any:
 
 
 def _table(message: Message) -> Any:
-    return (message.get("source") or {}).get("table")
+    source = message.get("source")
+    return source.get("table") if isinstance(source, dict) else None
+
+
+def _tables(messages: Iterable[Message | None]) -> set[Any]:
+    """The tables that messages are of, None for those that do not tell."""
+    found = (_table(each) for each in messages if each is not None)
+    return {each if isinstance(each, str) else None for each in found}
 
 
 def _array(values: Sequence[Any], kinds: Columns, name: str, numbers: Numbers) -> pa.Array:
@@ -176,7 +185,9 @@ def envelopes(column: str, known: Described, around: Iterable[str], table: str |
 
 def found_out(rows: Rows, column: str, around: Iterable[str], table: str | None) -> Described:
     """What messages say of their types: as Kafka Connect, if the first one does, otherwise by their values."""
-    outer = [each for each in decoded(rows, column) if each is not None and table in (None, _table(_message(each)))]
+    outer = [each for each in decoded(rows, column) if each is not None]
+    refuse_tables(_tables(map(_message, outer)), table, whole=True)
+    outer = [each for each in outer if table in (None, _table(_message(each)))]
     if outer and isinstance(outer[0].get("schema"), dict):
         return of_connect(outer[0]["schema"])
     messages = [_message(each) for each in outer]

@@ -51,12 +51,30 @@ def _array(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
     if pa.types.is_string(kind):
         return pa.array([_text(value) for value in values], kind)
     if not is_told(kind):
-        return pa.array(values, kind)
+        return _whole(values, kind)
     if pa.types.is_decimal(kind) or any(isinstance(value, str) for value in values):
         texts = [value if value is None or isinstance(value, str) else str(value) for value in values]
         return pa.array(texts, pa.string()).cast(kind).cast(settled(kind))
-    counted = pa.array(values, pa.int32() if pa.types.is_date32(kind) else pa.int64())
+    counted = _whole(values, pa.int32() if pa.types.is_date32(kind) else pa.int64())
     return counted.cast(kind).cast(settled(kind))
+
+
+def _whole(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
+    """The array of values of which nothing is cut off, as Arrow would do."""
+    if any(_is_cut(value, kind) for value in values):
+        raise ValueError("it has a fraction")
+    return pa.array(values, kind)
+
+
+def _is_cut(value: Any, kind: pa.DataType) -> bool:
+    """Whether a fraction stands where the type has integers."""
+    if pa.types.is_integer(kind):
+        return isinstance(value, float) and value % 1 > 0
+    if pa.types.is_list(kind) and isinstance(value, list):
+        return any(_is_cut(each, kind.value_type) for each in value)
+    if pa.types.is_struct(kind) and isinstance(value, dict):
+        return any(_is_cut(value.get(each.name), each.type) for each in kind)
+    return False
 
 
 def _text(value: Any) -> str | None:

@@ -19,6 +19,8 @@ from acelera.programs.times import UNITS, TimeKind, kind_of
 
 INSERT, UPDATE, DELETE = range(3)
 """Kinds of changes, as the column `#kind` tells them."""
+CALLED = ("an insert", "an update", "a delete")
+"""What people call kinds of changes."""
 SKIPPED = -1
 """The kind of a row that is no change."""
 CODES = {"i": INSERT, "insert": INSERT, "u": UPDATE, "update": UPDATE, "d": DELETE, "delete": DELETE}
@@ -52,10 +54,15 @@ class Operations:
 
 @dataclass(frozen=True)
 class Side:
-    """Old or new values: where attributes stand, and the kinds of changes that have them; others are NULL."""
+    """Old or new values: where attributes stand, and the kinds of changes that have them; others are NULL.
+
+    `row` is the struct of all of them, if there is one, and `demanded` are the kinds of changes that must have it.
+    """
 
     paths: Mapping[str, Path]
     kinds: tuple[int, ...]
+    row: Path | None = None
+    demanded: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -71,8 +78,8 @@ class Clock:
 class Layout:
     """The parts of changes of one relation.
 
-    `orders` has for a granularity the columns of the instant, `lacking` why there is none. `only` is a column and the
-    value that it has in rows that count.
+    `orders` has for a granularity the columns of the instant, `lacking` why there is none. `tables` is where rows tell
+    the table that they are of, and `table` the one whose rows count.
     """
 
     attributes: Mapping[str, pa.DataType]
@@ -82,7 +89,8 @@ class Layout:
     orders: Mapping[str, Mapping[Path, pa.DataType]]
     lacking: str
     operations: Operations | None = None
-    only: tuple[Path, str] | None = None
+    tables: Path | None = None
+    table: str | None = None
 
     @property
     def has_old(self) -> bool:
@@ -125,6 +133,13 @@ def said(path: Path) -> str:
     'source.ts_ms'
     """
     return ".".join(path)
+
+
+def no_values(side: Side, prefix: str) -> str:
+    """What is wrong with a change that lacks the row that its kind demands."""
+    name = prefix.rstrip(".")
+    where = f": `{said(side.row)}` is NULL" if side.row else ", for which there is no column"
+    return f"but has no {name} values{where}. Have the database tell whole rows, or leave such messages out"
 
 
 # --- columns ----------------------------------------------------------------------------------------------------------
@@ -200,13 +215,16 @@ def _retyped(fields: Iterable[pa.Field], path: Path, kind: pa.DataType) -> list[
 
 
 def attributes_of(sides: Sequence[Mapping[str, pa.DataType]]) -> dict[str, pa.DataType]:
-    """Attributes and their plain types: those of all sides, each of a type that holds the values of both."""
+    """Attributes and their plain types: those of all sides, each of a type that holds the values of both.
+
+    New values stand before old ones.
+    """
     found: dict[str, Type] = {}
     for name, kind in ((name, from_arrow(plain(kind))) for side in sides for name, kind in side.items()):
         both = _joined(found.get(name, kind), kind)
         if both is None:
             raise SchemaError(
-                f"the attribute `{name}` is {kind} among new values, but {found[name]} among old ones; cast one of them"
+                f"the attribute `{name}` is {found[name]} among new values, but {kind} among old ones; cast one of them"
             )
         found[name] = both
     alike = names_alike(found)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -25,11 +25,15 @@ Numbers = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows of a table, with their numbers. Where they were dicts they are `loose`: what a dict lacks is NULL."""
+    """Rows of a table, with their numbers. Where they were dicts they are `loose`: what a dict lacks is NULL.
+
+    They are `whole` if no others of the source come before or after them.
+    """
 
     table: pa.Table
     numbers: Numbers
     loose: bool = False
+    whole: bool = False
 
     def called(self, place: int) -> str:
         """What people call a row."""
@@ -39,7 +43,7 @@ class Rows:
         """Those rows that are chosen."""
         if chosen.all():
             return self
-        return Rows(self.table.filter(pa.array(chosen)), self.numbers[chosen], self.loose)
+        return replace(self, table=self.table.filter(pa.array(chosen)), numbers=self.numbers[chosen])
 
     def column(self, path: Path | None, wanted: pa.DataType) -> pa.ChunkedArray:
         """What stands at a place, as a plain column of a type; NULL in all rows if this is nowhere."""

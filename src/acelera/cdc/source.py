@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -125,7 +125,7 @@ class Source:
         before = 0
         for batch in self.held.tables():
             rows = rows_of(batch, self.held.schema, before)
-            yield rows
+            yield replace(rows, whole=self.held.whole)
             before += len(rows.numbers)
 
     def _changes(self, rows: Rows, granularity: str) -> tuple[pa.Table, Numbers]:

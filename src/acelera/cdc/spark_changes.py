@@ -12,7 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from acelera.cdc.layout import INSTANT, KIND, SKIPPED, TIME, Clock, Layout, Operations, Path, said
+from acelera.cdc.layout import CALLED, INSTANT, KIND, SKIPPED, TIME, Clock, Layout, Operations, Path, no_values, said
 from acelera.programs.times import UNITS
 from acelera.spark.schemas import spark_schema
 from acelera.spark.spark_expressions import quoted
@@ -25,15 +25,14 @@ def normalize_frame(layout: Layout, frame: Any, granularity: str) -> Any:
     from pyspark.sql import functions
 
     instant = layout.instant(granularity)
-    if layout.only is not None:
-        path, value = layout.only
-        frame = frame.filter(column_at(path) == value)
+    if layout.tables is not None and layout.table is not None:
+        frame = frame.filter(column_at(layout.tables) == layout.table)
     frame = frame.withColumn(_ROW, functions.struct("*"))
     if layout.operations is None:
         frame = frame.withColumn(KIND, functions.lit(0).cast("tinyint"))
     else:
         frame = frame.withColumn(KIND, _kind(layout.operations).cast("tinyint"))
-        frame = frame.filter(functions.col(KIND) != SKIPPED)
+        frame = frame.filter(functions.col(KIND) != SKIPPED).withColumn(KIND, _complete(layout))
     time = _time(layout.clock)
     instants = [
         time if path == layout.clock.path else _never_null(column_at(path), f"has no instant: {said(path)} is NULL")
@@ -90,6 +89,19 @@ def _kind(operations: Operations) -> Any:
     unknown = functions.concat(functions.lit(f"has {name} = "), code, functions.lit(", which is no kind of change"))
     lacking = functions.lit(f"has no kind of change: {name} is NULL")
     return found.otherwise(refusal(functions.coalesce(unknown, lacking)).cast("int"))
+
+
+def _complete(layout: Layout) -> Any:
+    """The kind of a change that has the row that its kind demands."""
+    from pyspark.sql import functions
+
+    found = functions.col(KIND)
+    for prefix, side in layout.sides.items():
+        for kind in side.demanded:
+            lacking = functions.lit(True) if side.row is None else column_at(side.row).isNull()
+            refused = refusal(f"is {CALLED[kind]}, {no_values(side, prefix)}").cast("tinyint")
+            found = functions.when((functions.col(KIND) == kind) & lacking, refused).otherwise(found)
+    return found
 
 
 def _time(clock: Clock) -> Any:

@@ -28,6 +28,7 @@ from acelera.cdc.source import Source
 from acelera.errors import SchemaError, did_you_mean, listing
 
 _TIME = ("tells when a change happened", "Name it with time=…")
+_WITHOUT = {"new": "all columns are values of the new row", "old": "there are no old values"}
 _LACKING = "the columns that name and order transactions, or tell all operations apart"
 
 
@@ -131,10 +132,9 @@ def _values(schema: pa.Schema, name: str, option: str) -> dict[str, Path]:
     if name and found:
         return found
     near = did_you_mean(name, columns) or f" (columns: {listing(columns)})."
-    hint = "" if option == "new" else ", or say old=None if there are no old values"
     raise SchemaError(
         f"there is no column `{name}` of structs, and none whose name begins with `{prefix}`, for the {option} values"
-        f"{near} Name them with {option}=…{hint}"
+        f"{near} Name them with {option}=…, or say {option}=None if {_WITHOUT[option]}"
     )
 
 
