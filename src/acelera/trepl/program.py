@@ -20,7 +20,7 @@ from acelera.programs.report.run import MOST_EVENTS
 from acelera.trepl import ast, resolved
 from acelera.trepl.agreement import Incoming, are_on_spark, by_relation, incoming, relations_of, timestamp_of
 from acelera.trepl.checker import check
-from acelera.trepl.doing import doing, leave
+from acelera.trepl.doing import Acting, doing, leave, names_of
 from acelera.trepl.engines import engine_again, engine_of
 from acelera.trepl.explanation import explained
 from acelera.trepl.parser import parse
@@ -71,12 +71,14 @@ class Program:
         The program as it was written.
     functions
         The functions that rules may call, by name.
+    name
+        What the user calls it, so that what was done stays done when its text is changed.
     """
 
-    def __init__(self, text: str, functions: Functions | None = None) -> None:
+    def __init__(self, text: str, functions: Functions | None = None, name: str | None = None) -> None:
         if not isinstance(text, str):
             raise UsageError(f"a program is made of a text, not of {type(text).__name__}")
-        self.text, self.functions = text, _functions(functions)
+        self.text, self.functions, self.name = text, _functions(functions), _name(name)
         parsed = parse(text)
         self.ast = parsed.program
         notes = Notes()
@@ -114,6 +116,10 @@ class Program:
     @cached_property
     def _fingerprint(self) -> str:
         return fingerprint_of(f"trepl {self}")
+
+    @cached_property
+    def _acting(self) -> Acting:
+        return Acting(self.functions, names_of(self.ast, self.name))
 
     # --- what can be done with it -------------------------------------------------------------------------------------
 
@@ -365,7 +371,7 @@ class Program:
                 "checkpoint, and start it"
             )
         program, outputs = compiled.program, compiled.outputs
-        frames = run_frames(program, come, told, outputs, self._fingerprint, self.functions, delay)
+        frames = run_frames(program, come, told, outputs, self._fingerprint, self._acting, delay)
         if not is_growing(come):
             frames.do_now(database)
         return frames
@@ -378,7 +384,7 @@ class Program:
         return session, come
 
     def _opened(self, compiled: _Compiled, come: Incoming, told: How, database: object) -> Opened:
-        do = doing(compiled.program, self._fingerprint, self.functions, database)
+        do = doing(compiled.program, self._acting, database)
         return Opened(come, compiled.outputs, do, told, self._fingerprint)
 
     def _warn(self, found: Iterable[Problem]) -> None:
@@ -395,17 +401,20 @@ class Program:
         return f"<acelera.trepl program makes {', '.join(self.outputs)} of {', '.join(self.relations)}>"
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Program) and (self.ast, self.functions) == (other.ast, other.functions)
+        own = (self.ast, self.functions, self.name)
+        return isinstance(other, Program) and own == (other.ast, other.functions, other.name)
 
     def __hash__(self) -> int:
         return hash(self.ast)
 
 
-def trepl(text: str, functions: Functions | None = None) -> Program:
+def trepl(text: str, functions: Functions | None = None, name: str | None = None) -> Program:
     """A program from its text: rules of TREPL over changes of tables.
 
     All mistakes that can be found without the columns of tables are found here. `functions` are those that rules may
-    call as actions, by name; each gets the row, with its arguments, and a text that identifies it.
+    call as actions, by name; each gets the row, with its arguments, and a text that identifies it. What was done is not
+    done again as long as its rule and its module's monitor statement stay as they are; with a `name` for the program,
+    as long as the names stay and the row is the same, however the text is changed.
 
     >>> import acelera as ac
     >>> from acelera import cdc
@@ -426,7 +435,14 @@ def trepl(text: str, functions: Functions | None = None) -> Program:
                                ^
       hint: an arrow is written ->
     """
-    return Program(text, functions)
+    return Program(text, functions, name)
+
+
+def _name(given: object) -> str | None:
+    """What the user calls a program, if anything."""
+    if given is not None and (not isinstance(given, str) or not given):
+        raise UsageError(f"name={given!r} is no name for a program, such as 'shop alerts'")
+    return given
 
 
 def _functions(given: Functions | None) -> dict[str, Any]:
