@@ -369,6 +369,9 @@ def test_functions_are_called_while_commands_are_only_told() -> None:
     [
         ({"write": print}, "write is an action of the language; use another name"),
         ({"page": 5}, "functions={'page': …} is int, which cannot be called"),
+        ([print], "by which rules call them: functions={'page': page}, not list"),
+        (print, "by which rules call them: functions={'page': page}, not builtin_function_or_method"),
+        ({5: print}, "by which rules call them: functions={'page': page}"),
     ],
 )
 def test_what_is_no_function(functions: Any, message: str) -> None:

@@ -447,6 +447,11 @@ def _name(given: object) -> str | None:
 
 def _functions(given: Functions | None) -> dict[str, Any]:
     """Functions by name; an action of the language cannot be one."""
+    if given is not None and not (isinstance(given, Mapping) and all(isinstance(name, str) for name in given)):
+        raise UsageError(
+            "functions are given with the names by which rules call them: functions={'page': page}, not "
+            f"{type(given).__name__}"
+        )
     found = dict(given or {})
     for name, function in found.items():
         if name in ("write", "sql"):
