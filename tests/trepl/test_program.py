@@ -244,6 +244,8 @@ def test_parts_of_time_in_a_zone() -> None:
         ({"method": "guess"}, "method='guess' is not known; it is one of 'engine', 'semantics'"),
         ({"max_tuples": 0}, "max_tuples=0 is no number from 1 on"),
         ({"zones": "UTC"}, "there is no option `zones`; did you mean `zone`?"),
+        ({"databse": "x.db"}, "there is no option `databse`; did you mean `database`?"),
+        ({"x": 1}, "there is no option `x`; there are database, granularity, zone, method, max_tuples"),
         ({"zone": 5}, "zone=5 is no name of a time zone"),
     ],
 )

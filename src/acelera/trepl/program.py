@@ -188,8 +188,10 @@ class Program:
         [{'module': 'Main', 'id': 'IBM', 'stage': 4, 'Timestamp': 3, 'arg1': 'IBM', 'arg2': 10, 'arg3': 13,
         'message': 'IBM rose from 10 to 13'}]
         """
-        given, told = by_relation(sources), how(options)
-        if are_on_spark(given, self.relations):
+        given = by_relation(sources)
+        on_spark = are_on_spark(given, self.relations)
+        told = how(options, ("database", "delay") if on_spark else ("database",))
+        if on_spark:
             return self._run_spark(given, told, database, delay)
         if delay is not None:
             raise UsageError("delay=… is for streams of Spark: in tables no change comes late; leave it out")
@@ -226,7 +228,7 @@ class Program:
 
         if not isinstance(events, int) or isinstance(events, bool) or events < 0:
             raise UsageError(f"{events=} is not a number of events to show")
-        told, given = how(options), by_relation(sources)
+        told, given = how(options, ("events",)), by_relation(sources)
         compiled, come = self._compiled(given, told), incoming(given, self.relations, told.granularity)
         tables = {relation: come.whole(relation) for relation in come.sources}
         session = RuleSession(Opened(come, compiled.outputs, leave, told, ""), engine_of(compiled.program, come, told))
@@ -245,7 +247,7 @@ class Program:
         >>> session.push({"owns": []})["First"].num_rows
         0
         """
-        return self._session(sources, database, how(options))[0]
+        return self._session(sources, database, how(options, ("database",)))[0]
 
     def resume(self, snapshot: bytes, sources: object, *, database: object = None) -> RuleSession:
         """Go on with changes from the snapshot of a session of the same program.
