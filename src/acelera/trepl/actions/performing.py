@@ -160,7 +160,7 @@ class Actions:
         try:
             transaction.do(action.text, row.arguments)
         except Exception as error:
-            raise ActionError(_refused(row, action.text, error)) from error
+            raise ActionError(_refused(row, action.text, error, self._rows_at_once)) from error
 
     def _call(self, transactions: Transactions, rows: Sequence[ActionRow]) -> int:
         """Call functions; those that were called are noted, even if a later one fails."""
@@ -221,9 +221,10 @@ def _where(row: ActionRow) -> str:
     return f"rule `{row.rule}` of module `{row.module}`, stage {row.stage} at {row.timestamp}{key}"
 
 
-def _refused(row: ActionRow, command: str, error: Exception) -> str:
+def _refused(row: ActionRow, command: str, error: Exception, at_once: int) -> str:
     return (
         f"{_where(row)}: the database refuses a command: {type(error).__name__}: {error}\n"
         f"  {command}\n  with {_shown(row)}\n"
-        "  Its transaction is undone. What was done before stays done, and is not done again at the next try"
+        f"  Its transaction, which holds up to {at_once} commands, is undone: all of them are done at the next try. What "
+        "transactions before it did stays done, and is not done again"
     )
