@@ -88,6 +88,12 @@ def test_values_that_cannot_be_compared_go_through() -> None:
     assert made["d"]["v"].to_pylist() == [[1, 2], None]
 
 
+def test_values_that_cannot_be_compared_are_no_keys() -> None:
+    source = cdc.inserts([{"ts": 1, "v": [1, 2]}])
+    with pytest.raises(QueryCheckError, match=r"partition by v: values of type list<.*> cannot be told apart"):
+        ac.trepl("monitor a partition by v; R: a(X) -> write(X.v);").check({"a": source})
+
+
 def test_nothing_happens() -> None:
     program = ac.trepl(RISE)
     made = program.run({"stock": ticks(TICKS[:1])})

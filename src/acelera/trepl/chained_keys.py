@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from acelera.language.ast import Binary, Expression
+from acelera.language.types import Kind, Type
 from acelera.trepl import ast
 from acelera.trepl.conjuncts import conjuncts
 from acelera.trepl.resolved import Aggregate, Derive, EventType, Field, Module, Program, Rule, Simple
@@ -48,16 +49,16 @@ def chained_key(module: Module, program: Program) -> Chained:
 
 
 def _common(module: Module, program: Program) -> list[str]:
-    """The attributes that all events have, those of the first one in its order."""
+    """The attributes that all events have, in values that can be told apart; those of the first one in its order."""
     found = [_attributes(event, program) for event in module.universe]
-    found += [list(attributes) for attributes in module.derived.values()]
-    return [name for name in found[0] if all(name in each for each in found)]
+    found += module.derived.values()
+    return [name for name in found[0] if all(name in each and each[name].kind is not Kind.OPAQUE for each in found)]
 
 
-def _attributes(event: EventType, program: Program) -> list[str]:
+def _attributes(event: EventType, program: Program) -> Mapping[str, Type]:
     if event.module is None:
-        return list(program.relations[event.name].attributes)
-    return list(next(each for each in program.modules if each.name == event.module).derived[event.name])
+        return program.relations[event.name].attributes
+    return next(each for each in program.modules if each.name == event.module).derived[event.name]
 
 
 def _strays(rule: Rule, key: str, module: Module) -> str | None:

@@ -225,6 +225,6 @@ def _refused(row: ActionRow, command: str, error: Exception, at_once: int) -> st
     return (
         f"{_where(row)}: the database refuses a command: {type(error).__name__}: {error}\n"
         f"  {command}\n  with {_shown(row)}\n"
-        f"  Its transaction, which holds up to {at_once} commands, is undone: all of them are done at the next try. What "
-        "transactions before it did stays done, and is not done again"
+        f"  Its transaction, which holds up to {at_once} commands, is undone: all of them are done at the next try. "
+        "What transactions before it did stays done, and is not done again"
     )
