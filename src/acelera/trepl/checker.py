@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from acelera.errors import Problem, Span, UsageError
+from acelera.errors import Problem, Span, UsageError, did_you_mean, listing
 from acelera.language.ast import Expression
 from acelera.language.expressions import Report
 from acelera.language.types import Kind, Type, unify
@@ -147,7 +147,8 @@ def _check_partition(
                 continue
             if name not in attributes:
                 hint = f"split by what all events have, or monitor {said(event)} in another module"
-                notes.wrong(f"partition by {name}: {said(event)} has no {name}", span, hint)
+                near = did_you_mean(name, attributes) or f"; it has {listing(attributes)}"
+                notes.wrong(f"partition by {name}: {said(event)} has no {name}{near}", span, hint)
                 continue
             its = _type_of(event, name, catalog, derived)
             if its.kind is Kind.OPAQUE:
