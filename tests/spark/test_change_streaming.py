@@ -79,7 +79,7 @@ def outputs(found: RuleFrames, sink: pa.Table, files: Files) -> Mapping[str, lis
     """The rows of each output, from what was written of all actions."""
     written = files.spark.createDataFrame(sink, schema=found.frame.schema)
     stored = RuleFrames(
-        dict.fromkeys(found.by_module, written), found.tasks, found.outputs, found.program, found.name, found.functions
+        dict.fromkeys(found.by_module, written), found.tasks, found.outputs, found.program, found.acting
     )
     return {name: rows(stored[name].toArrow()) for name in stored}
 

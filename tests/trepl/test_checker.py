@@ -124,6 +124,12 @@ def test_a_mistake_is_shown_with_its_line() -> None:
     )
 
 
+def test_times_that_are_numbers_are_no_durations_apart() -> None:
+    with pytest.raises(ProgramCheckError) as caught:
+        checked("monitor a; R: (a(X), a(Y, Y.Timestamp - X.Timestamp <= INTERVAL 2 HOURS)) -> write(1);", INT)
+    assert (caught.value.problems[0].hint or "").startswith("times are plain numbers here; say time_unit='s'")
+
+
 def test_what_is_nested_too_deep_is_refused() -> None:
     assert "nested 201 deep" in messages(f"monitor a; R: {'!' * 200}a -> write(1);")[0]
 

@@ -924,6 +924,13 @@ def test_mistakes_are_explained(text: str, line: int, column: int, message: str,
     assert (problem.message, problem.hint) == (message, hint)
 
 
+def test_a_plus_before_the_arrow_is_no_arrow() -> None:
+    with pytest.raises(
+        ProgramSyntaxError, match=r"hint: repetition is written with a star before the event: \* a\(X\)"
+    ):
+        parse("monitor t; R: t(X)+ -> write(X.v);")
+
+
 def test_a_mistake_is_shown_with_its_line() -> None:
     with pytest.raises(ProgramSyntaxError) as caught:
         parse("monitor a;\nR: a(X) => write(X.v);")

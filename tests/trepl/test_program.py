@@ -88,6 +88,12 @@ def test_values_that_cannot_be_compared_go_through() -> None:
     assert made["d"]["v"].to_pylist() == [[1, 2], None]
 
 
+def test_values_that_cannot_be_compared_are_no_keys() -> None:
+    source = cdc.inserts([{"ts": 1, "v": [1, 2]}])
+    with pytest.raises(QueryCheckError, match=r"partition by v: values of type list<.*> cannot be told apart"):
+        ac.trepl("monitor a partition by v; R: a(X) -> write(X.v);").check({"a": source})
+
+
 def test_nothing_happens() -> None:
     program = ac.trepl(RISE)
     made = program.run({"stock": ticks(TICKS[:1])})
@@ -244,6 +250,8 @@ def test_parts_of_time_in_a_zone() -> None:
         ({"method": "guess"}, "method='guess' is not known; it is one of 'engine', 'semantics'"),
         ({"max_tuples": 0}, "max_tuples=0 is no number from 1 on"),
         ({"zones": "UTC"}, "there is no option `zones`; did you mean `zone`?"),
+        ({"databse": "x.db"}, "there is no option `databse`; did you mean `database`?"),
+        ({"x": 1}, "there is no option `x`; there are database, granularity, zone, method, max_tuples"),
         ({"zone": 5}, "zone=5 is no name of a time zone"),
     ],
 )
@@ -284,6 +292,62 @@ def test_commands_are_done_once(tmp_path: Path, kind: type) -> None:
         assert connection.execute("select v, at from vouchers order by v").fetchall() == [(2, 2), (3, 3)]
 
 
+def done_in(path: Path) -> list[int]:
+    with sqlite3.connect(path) as connection:
+        return [value for (value,) in connection.execute("select v from vouchers order by rowid")]
+
+
+ANOTHER_RULE = VOUCHER + "Other: a(X, X.v > 100) -> write(X.v);"
+SPELT_OTHERWISE = VOUCHER.replace(" -> ", "\n  -- not the first\n  -> ")
+ANOTHER_GOAL = VOUCHER.replace("X.v > 1", "X.v >= 2")
+ANOTHER_UNIVERSE = VOUCHER.replace("monitor a", "monitor a, b")
+ANOTHER_RULE_NAME = VOUCHER.replace("Tell", "Say")
+
+
+@pytest.mark.parametrize(
+    ("edited", "name", "times"),
+    [
+        (ANOTHER_RULE, None, 1),
+        (SPELT_OTHERWISE, None, 1),
+        (ANOTHER_GOAL, None, 2),
+        (ANOTHER_UNIVERSE, None, 2),
+        (ANOTHER_RULE_NAME, None, 2),
+        (ANOTHER_RULE, "shop", 1),
+        (ANOTHER_GOAL, "shop", 1),
+        (ANOTHER_UNIVERSE, "shop", 1),
+        (ANOTHER_RULE_NAME, "shop", 2),
+    ],
+)
+def test_an_edit_does_again_what_its_rule_did(tmp_path: Path, edited: str, name: str | None, times: int) -> None:
+    path, sources = vouchers(tmp_path / "shop.db"), {"a": inserts((1, 2)), "b": inserts((9, 9))}
+    for text in (VOUCHER, edited):
+        ac.trepl(text, name=name).run(sources, database=path)
+    assert done_in(path) == [2] * times
+
+
+def test_programs_of_two_names_do_the_same_twice(tmp_path: Path) -> None:
+    path = vouchers(tmp_path / "shop.db")
+    for name in ("shop", "store", "shop"):
+        ac.trepl(VOUCHER, name=name).run({"a": inserts((1, 2))}, database=path)
+    assert done_in(path) == [2, 2]
+    assert ac.trepl(VOUCHER, name="shop") != ac.trepl(VOUCHER, name="store")
+
+
+def test_the_identity_of_a_row_stays() -> None:
+    """If this fails, all that was ever done without a name would be done again."""
+    found: list[str] = []
+    functions = {"page": lambda row, identity: found.append(identity)}
+    text = "monitor ins(a) as i partition by v; R: (i(X), * i(Y, Count(Y) < 3)) -> page(X.v, 'it''s');"
+    ac.trepl(text, functions).run({"a": inserts((1, 7), (2, 7))})
+    assert found == ["a00d500724cbe43a4217c5b60dfdf42b383d57d7335afc47446d10cb81b5e645"]
+
+
+@pytest.mark.parametrize("name", ["", 5])
+def test_what_is_no_name(name: Any) -> None:
+    with pytest.raises(UsageError, match=f"name={name!r} is no name for a program, such as 'shop alerts'"):
+        ac.trepl(VOUCHER, name=name)
+
+
 def test_a_command_that_fails_is_told(tmp_path: Path) -> None:
     with pytest.raises(ActionError, match="rule `Tell` of module `Main`, stage 1 at 1: the database refuses a command"):
         ac.trepl(VOUCHER).run({"a": inserts((1, 2))}, database=tmp_path / "empty.db")
@@ -313,6 +377,9 @@ def test_functions_are_called_while_commands_are_only_told() -> None:
     [
         ({"write": print}, "write is an action of the language; use another name"),
         ({"page": 5}, "functions={'page': …} is int, which cannot be called"),
+        ([print], "by which rules call them: functions={'page': page}, not list"),
+        (print, "by which rules call them: functions={'page': page}, not builtin_function_or_method"),
+        ({5: print}, "by which rules call them: functions={'page': page}"),
     ],
 )
 def test_what_is_no_function(functions: Any, message: str) -> None:

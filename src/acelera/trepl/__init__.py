@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 class _Called(ModuleType):
     """This package, which has the name of the function: to call it is to call that."""
 
-    def __call__(self, text: str, functions: Functions | None = None) -> Program:
+    def __call__(self, text: str, functions: Functions | None = None, name: str | None = None) -> Program:
         from acelera.trepl.program import trepl
 
-        return trepl(text, functions)
+        return trepl(text, functions, name)
 
 
 sys.modules[__name__].__class__ = _Called

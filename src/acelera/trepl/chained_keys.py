@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from acelera.language.ast import Binary, Expression
-from acelera.language.types import ORDERED, Kind, Type
+from acelera.language.types import Kind, Type
 from acelera.trepl import ast
 from acelera.trepl.conjuncts import conjuncts
 from acelera.trepl.resolved import Aggregate, Derive, EventType, Field, Module, Program, Rule, Simple
@@ -49,13 +49,10 @@ def chained_key(module: Module, program: Program) -> Chained:
 
 
 def _common(module: Module, program: Program) -> list[str]:
-    """The attributes that all events have, those of the first one in its order."""
-    found = [*(_attributes(event, program) for event in module.universe), *module.derived.values()]
-    return [name for name in found[0] if all(name in each and each[name].kind in _TOLD_APART for each in found)]
-
-
-_TOLD_APART = ORDERED | {Kind.BOOL, Kind.NULL}
-"""Values that a key can be made of."""
+    """The attributes that all events have, in values that can be told apart; those of the first one in its order."""
+    found = [_attributes(event, program) for event in module.universe]
+    found += module.derived.values()
+    return [name for name in found[0] if all(name in each and each[name].kind is not Kind.OPAQUE for each in found)]
 
 
 def _attributes(event: EventType, program: Program) -> Mapping[str, Type]:

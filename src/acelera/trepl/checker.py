@@ -6,10 +6,10 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from acelera.errors import Problem, Span, UsageError
+from acelera.errors import Problem, Span, UsageError, did_you_mean, listing
 from acelera.language.ast import Expression
 from acelera.language.expressions import Report
-from acelera.language.types import Type, unify
+from acelera.language.types import Kind, Type, unify
 from acelera.programs.problems import Notes, ProgramCheckError
 from acelera.trepl import ast, resolved
 from acelera.trepl.cautions import warn_of_module, warn_of_rule
@@ -147,9 +147,14 @@ def _check_partition(
                 continue
             if name not in attributes:
                 hint = f"split by what all events have, or monitor {said(event)} in another module"
-                notes.wrong(f"partition by {name}: {said(event)} has no {name}", span, hint)
+                near = did_you_mean(name, attributes) or f"; it has {listing(attributes)}"
+                notes.wrong(f"partition by {name}: {said(event)} has no {name}{near}", span, hint)
                 continue
             its = _type_of(event, name, catalog, derived)
+            if its.kind is Kind.OPAQUE:
+                hint = "split by an attribute that is a number, a text, a time or a truth value"
+                notes.wrong(f"partition by {name}: values of type {its} cannot be told apart", span, hint)
+                continue
             first = first or (event, its)
             if unify(first[1], its) is None:
                 message = f"partition by {name}: its types differ between {said(first[0])} and {said(event)}"

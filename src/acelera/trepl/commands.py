@@ -53,6 +53,14 @@ def filled(text: str, arguments: Sequence[str]) -> str:
     return _PIECE.sub(lambda match: next(rest) if match["parameter"] else match.group(), text)
 
 
+def unbound(text: str) -> list[str]:
+    """Terms among the values of an insert whose variable neither the rule binds nor a table of the command has."""
+    bare = re.sub(r"'(?:[^']|'')*'", "''", text)
+    values = " ".join(re.split(r"\bvalues\b", bare, flags=re.IGNORECASE)[1:])
+    terms = re.findall(r"(?<![\w.\"`])([^\W\d]\w*)\.([^\W\d]\w*)(?!\w|\s*[.(])", values)
+    return [f"{name}.{of}" for name, of in terms if not re.search(rf"\b{name}\b(?!\.)", bare, re.IGNORECASE)]
+
+
 def _argument(match: re.Match[str], bound: Collection[str], begin: int) -> tuple[int, int, Expression | None]:
     """The term or aggregate of a variable of the rule, if there is one, and its place in the command."""
     start, end = match.span()

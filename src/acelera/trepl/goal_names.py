@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import count
 
 from acelera.errors import Span
-from acelera.language.ast import Expression
+from acelera.language.ast import Binary, Expression
 from acelera.programs.problems import Notes
 from acelera.trepl import ast
 from acelera.trepl.named_events import Catalog, ModuleEvents, event_types
@@ -26,7 +26,7 @@ from acelera.trepl.scopes import (
 )
 from acelera.trepl.shape import bound as variables_in
 from acelera.trepl.shape import is_point
-from acelera.trepl.term_names import TermNames
+from acelera.trepl.term_names import TermNames, is_event
 
 _ONE_STAGE = (
     "&, prior and first after another goal, or in a star, need events of one stage: derive an event for the composite"
@@ -111,6 +111,9 @@ class GoalNames:
 
     def _not_first(self, test: ast.Goal) -> tuple[ast.Goal, Exports]:
         hint = "it stands after the event that it is about: (a(X), X.b > 1)"
+        condition = test.condition if isinstance(test, ast.Test) else None
+        if isinstance(condition, Binary) and is_event(condition.left):
+            hint = "events are joined by a comma, (a, b), or by & at one stage; one of several is written {a, b}"
         self._notes.wrong("a condition cannot be the first goal", test.span, hint)
         return ast.Any(span=test.span), Exports()
 

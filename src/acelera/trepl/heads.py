@@ -9,6 +9,7 @@ from acelera.errors import did_you_mean
 from acelera.language.ast import Expression, Literal
 from acelera.programs.problems import Notes
 from acelera.trepl import ast
+from acelera.trepl.commands import unbound
 from acelera.trepl.named_events import ModuleEvents
 from acelera.trepl.resolved import Action, CallFunction, Derive, Sql, Write
 from acelera.trepl.scopes import Scope
@@ -29,6 +30,9 @@ def resolve_action(
     """The action with all its names known; None, with a note, if there is no such action."""
     arguments = tuple(terms.resolve(each, scope) for each in act.arguments)
     if isinstance(act, ast.Command):
+        for term in unbound(act.text):
+            hint = "an event binds a variable: st(X, …)"
+            notes.warn(f"{term} is left to the database: the rule binds no such variable", act.span, hint)
         return Sql(act.text, arguments, span=act.span)
     if act.name in events.own:
         return _derive(act, arguments, len(events.own[act.name]), notes)

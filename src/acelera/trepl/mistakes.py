@@ -170,6 +170,8 @@ def _hint_of_signs(place: _Place) -> str | None:
         return "a comment begins with --"
     if found == "=" and place.follows(":"):
         return "the name of a rule has a colon, without ="
+    if found == ">" and place.follows(r"[\w)\]}]\s*\+\s*-"):
+        return "repetition is written with a star before the event: * a(X)"
     if found == ">" and place.follows("-"):
         return "an arrow is written ->, without a blank"
     if place.follows(r"\|") and found == "|":

@@ -229,5 +229,8 @@ def _instead(named: ast.Named, events: ModuleEvents, catalog: Catalog) -> str | 
     makers = [each for each in catalog.makers(named.name) if each != events.module]
     if makers and named.kind is None:
         return f"the module {makers[0]} derives it: monitor {makers[0]}.{named.name}"
-    near = nearest(named.name, [*events.aliases, *events.own, *(each.name for each in events.universe)])
-    return f"did you mean `{near}`?" if near else None
+    known = dict.fromkeys([*events.aliases, *events.own, *(each.name for each in events.universe)])
+    near = nearest(named.name, known)
+    if near:
+        return f"did you mean `{near}`?"
+    return f"there are {listing(known)}" if known else None

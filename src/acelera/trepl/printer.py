@@ -26,6 +26,14 @@ def printed(program: ast.Program) -> str:
     return "\n\n".join(f"Begin Module {name(module.name)}\n{_body(module)}\nEnd Module." for module in program.modules)
 
 
+def print_monitor(module: ast.Module) -> str:
+    """The monitor statement of a module, which need not have one."""
+    if not module.monitored:
+        return ""
+    keys = f" partition by {', '.join(map(name, module.partition))}" if module.partition else ""
+    return f"monitor {', '.join(map(_source, module.monitored))}{keys};"
+
+
 def print_rule(rule: ast.Rule) -> str:
     """The text of a rule; the goals of a long one stand on lines of their own."""
     goal = print_goal(rule.goal)
@@ -53,10 +61,7 @@ def value(expression: Expression) -> str:
 
 
 def _body(module: ast.Module) -> str:
-    lines = []
-    if module.monitored:
-        keys = f" partition by {', '.join(map(name, module.partition))}" if module.partition else ""
-        lines.append(f"monitor {', '.join(map(_source, module.monitored))}{keys};")
+    lines = [print_monitor(module)] if module.monitored else []
     if module.derived:
         lines.append(f"derived {', '.join(map(_declared, module.derived))};")
     return "\n".join([*lines, *map(print_rule, module.rules)])

@@ -20,7 +20,7 @@ from acelera.programs.report.run import MOST_EVENTS
 from acelera.trepl import ast, resolved
 from acelera.trepl.agreement import Incoming, are_on_spark, by_relation, incoming, relations_of, timestamp_of
 from acelera.trepl.checker import check
-from acelera.trepl.doing import doing, leave
+from acelera.trepl.doing import Acting, doing, leave, names_of
 from acelera.trepl.engines import engine_again, engine_of
 from acelera.trepl.explanation import explained
 from acelera.trepl.parser import parse
@@ -71,12 +71,14 @@ class Program:
         The program as it was written.
     functions
         The functions that rules may call, by name.
+    name
+        What the user calls it, so that what was done stays done when its text is changed.
     """
 
-    def __init__(self, text: str, functions: Functions | None = None) -> None:
+    def __init__(self, text: str, functions: Functions | None = None, name: str | None = None) -> None:
         if not isinstance(text, str):
             raise UsageError(f"a program is made of a text, not of {type(text).__name__}")
-        self.text, self.functions = text, _functions(functions)
+        self.text, self.functions, self.name = text, _functions(functions), _name(name)
         parsed = parse(text)
         self.ast = parsed.program
         notes = Notes()
@@ -114,6 +116,10 @@ class Program:
     @cached_property
     def _fingerprint(self) -> str:
         return fingerprint_of(f"trepl {self}")
+
+    @cached_property
+    def _acting(self) -> Acting:
+        return Acting(self.functions, names_of(self.ast, self.name))
 
     # --- what can be done with it -------------------------------------------------------------------------------------
 
@@ -182,8 +188,10 @@ class Program:
         [{'module': 'Main', 'id': 'IBM', 'stage': 4, 'Timestamp': 3, 'arg1': 'IBM', 'arg2': 10, 'arg3': 13,
         'message': 'IBM rose from 10 to 13'}]
         """
-        given, told = by_relation(sources), how(options)
-        if are_on_spark(given, self.relations):
+        given = by_relation(sources)
+        on_spark = are_on_spark(given, self.relations)
+        told = how(options, ("database", "delay") if on_spark else ("database",))
+        if on_spark:
             return self._run_spark(given, told, database, delay)
         if delay is not None:
             raise UsageError("delay=… is for streams of Spark: in tables no change comes late; leave it out")
@@ -220,7 +228,7 @@ class Program:
 
         if not isinstance(events, int) or isinstance(events, bool) or events < 0:
             raise UsageError(f"{events=} is not a number of events to show")
-        told, given = how(options), by_relation(sources)
+        told, given = how(options, ("events",)), by_relation(sources)
         compiled, come = self._compiled(given, told), incoming(given, self.relations, told.granularity)
         tables = {relation: come.whole(relation) for relation in come.sources}
         session = RuleSession(Opened(come, compiled.outputs, leave, told, ""), engine_of(compiled.program, come, told))
@@ -239,7 +247,7 @@ class Program:
         >>> session.push({"owns": []})["First"].num_rows
         0
         """
-        return self._session(sources, database, how(options))[0]
+        return self._session(sources, database, how(options, ("database",)))[0]
 
     def resume(self, snapshot: bytes, sources: object, *, database: object = None) -> RuleSession:
         """Go on with changes from the snapshot of a session of the same program.
@@ -365,7 +373,7 @@ class Program:
                 "checkpoint, and start it"
             )
         program, outputs = compiled.program, compiled.outputs
-        frames = run_frames(program, come, told, outputs, self._fingerprint, self.functions, delay)
+        frames = run_frames(program, come, told, outputs, self._fingerprint, self._acting, delay)
         if not is_growing(come):
             frames.do_now(database)
         return frames
@@ -378,7 +386,7 @@ class Program:
         return session, come
 
     def _opened(self, compiled: _Compiled, come: Incoming, told: How, database: object) -> Opened:
-        do = doing(compiled.program, self._fingerprint, self.functions, database)
+        do = doing(compiled.program, self._acting, database)
         return Opened(come, compiled.outputs, do, told, self._fingerprint)
 
     def _warn(self, found: Iterable[Problem]) -> None:
@@ -395,17 +403,20 @@ class Program:
         return f"<acelera.trepl program makes {', '.join(self.outputs)} of {', '.join(self.relations)}>"
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Program) and (self.ast, self.functions) == (other.ast, other.functions)
+        own = (self.ast, self.functions, self.name)
+        return isinstance(other, Program) and own == (other.ast, other.functions, other.name)
 
     def __hash__(self) -> int:
         return hash(self.ast)
 
 
-def trepl(text: str, functions: Functions | None = None) -> Program:
+def trepl(text: str, functions: Functions | None = None, name: str | None = None) -> Program:
     """A program from its text: rules of TREPL over changes of tables.
 
     All mistakes that can be found without the columns of tables are found here. `functions` are those that rules may
-    call as actions, by name; each gets the row, with its arguments, and a text that identifies it.
+    call as actions, by name; each gets the row, with its arguments, and a text that identifies it. What was done is not
+    done again as long as its rule and its module's monitor statement stay as they are; with a `name` for the program,
+    as long as the names stay and the row is the same, however the text is changed.
 
     >>> import acelera as ac
     >>> from acelera import cdc
@@ -426,11 +437,23 @@ def trepl(text: str, functions: Functions | None = None) -> Program:
                                ^
       hint: an arrow is written ->
     """
-    return Program(text, functions)
+    return Program(text, functions, name)
+
+
+def _name(given: object) -> str | None:
+    """What the user calls a program, if anything."""
+    if given is not None and (not isinstance(given, str) or not given):
+        raise UsageError(f"name={given!r} is no name for a program, such as 'shop alerts'")
+    return given
 
 
 def _functions(given: Functions | None) -> dict[str, Any]:
     """Functions by name; an action of the language cannot be one."""
+    if given is not None and not (isinstance(given, Mapping) and all(isinstance(name, str) for name in given)):
+        raise UsageError(
+            "functions are given with the names by which rules call them: functions={'page': page}, not "
+            f"{type(given).__name__}"
+        )
     found = dict(given or {})
     for name, function in found.items():
         if name in ("write", "sql"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypedDict
 
@@ -43,16 +43,17 @@ class How:
     max_tuples: int = MAX_TUPLES
 
 
-def how(options: Mapping[str, object]) -> How:
-    """Options, once it is clear that they make sense.
+def how(options: Mapping[str, object], others: Sequence[str] = ()) -> How:
+    """Options, once it is clear that they make sense; `others` may be given, too, where these are, and are told of.
 
     >>> how({"granularity": "transaction"})
     How(granularity='transaction', zone='UTC', method='engine', max_tuples=100000)
     """
     for name in options:
         if name not in _KNOWN:
-            near = did_you_mean(name, _KNOWN)
-            raise UsageError(f"there is no option `{name}`{near or '; there are ' + ', '.join(_KNOWN)}")
+            known = (*others, *_KNOWN)
+            near = did_you_mean(name, known)
+            raise UsageError(f"there is no option `{name}`{near or '; there are ' + ', '.join(known)}")
     found = How(**options)  # type: ignore[arg-type]  # which is what is looked at now
     for name, value, known in (("granularity", found.granularity, GRANULARITIES), ("method", found.method, METHODS)):
         if value not in known:

@@ -49,6 +49,11 @@ class TermNames:
                 return self._term(node, scope)
             if isinstance(node, Call) and is_aggregate(node):
                 return aggregate(node, scope)
+            if is_event(node):
+                hint = "a bracket before it may not be closed: (a(X, X.b > 1), b(Y))"
+                message = "an event cannot stand here, where a condition or a value is expected"
+                self._notes.wrong(message, node.span, hint)
+                return _nothing(node)
             if isinstance(node, Call):
                 return Call(node.function.lower(), tuple(inner), span=node.span)
             return rebuilt(node, inner)
@@ -189,7 +194,15 @@ class TermNames:
 
 def _below(node: Expression) -> Sequence[Expression]:
     """What is resolved before a node; the argument of an aggregate is seen as that of the aggregate."""
-    return () if is_aggregate(node) else children(node)
+    return () if is_aggregate(node) or is_event(node) else children(node)
+
+
+def is_event(node: Expression) -> bool:
+    """Whether what was read as a function has the form of an event, `st(X, …)`."""
+    if not isinstance(node, Call) or is_aggregate(node) or node.function.lower() in (*FUNCTIONS, *TIME_FUNCTIONS):
+        return False
+    first = node.arguments[0] if node.arguments else None
+    return isinstance(first, Attribute) and first.variable is None
 
 
 def _nothing(node: Expression) -> Field:

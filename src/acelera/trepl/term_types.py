@@ -166,7 +166,19 @@ class TermTypes:
             self.wrong("text and number do not compare", node, hint)
             return Typed(node, BOOL)
         made = rebuilt(node, [first.expression, *(each.expression for each in others)])
-        return Typed(made, type_above(made, types, self.report))
+        return Typed(made, type_above(made, types, self._with_units(made, types)))
+
+    def _with_units(self, node: Expression, types: Sequence[Type]) -> Report:
+        """Says how numbers become times, where their difference is compared with a duration."""
+
+        def report(problem: Problem) -> None:
+            has_time = any(isinstance(each, Stamp) for each in walk(node))
+            if has_time and self.times.timestamp.kind is Kind.INT and Kind.DURATION in {each.kind for each in types}:
+                hint = "times are plain numbers here; say time_unit='s' (or 'ms', …) of the source, or compare numbers"
+                problem = Problem(problem.message, problem.span, hint)
+            self.report(problem)
+
+        return report
 
     def _read(self, text: Typed, beside: Typed) -> Typed:
         """A literal text as what it means beside another value."""

@@ -264,7 +264,8 @@ def test_a_command_that_the_database_refuses(path: Path) -> None:
         "IntegrityError: UNIQUE constraint failed: t.n\n"
         "  insert into t (n, name) values (?, ?)\n"
         "  with (3, 'row 3')\n"
-        "  Its transaction is undone. What was done before stays done, and is not done again at the next try"
+        "  Its transaction, which holds up to 2 commands, is undone: all of them are done at the next try. What "
+        "transactions before it did stays done, and is not done again"
     )
     assert content(path) == [(3, "taken"), *expected(2)]
     sqlite_with(path, "delete from t where name = 'taken'")

@@ -35,12 +35,16 @@ Place = tuple[str, str, int]
 
 Tables = Mapping[Place, pa.Table]
 
+Names = Mapping[tuple[str, str], str]
+"""What stands for the text of each rule in identities, by module and rule."""
+
 
 @dataclass(frozen=True)
 class ActionRow:
     """What an action does once: the values are those of Python (datetime, Decimal, …), the message that of `write`.
 
-    `key` has the values of `partition by`. The identity is the same whenever the same row comes again.
+    `key` has the values of `partition by`. The identity is the same whenever the same row comes again; `program` is
+    what stands in it for the text of the rule.
     """
 
     module: str
@@ -52,6 +56,7 @@ class ActionRow:
     timestamp: Any
     arguments: tuple[Any, ...]
     identity: str
+    program: str
     message: str | None = None
 
     @property
@@ -73,10 +78,10 @@ def places(program: resolved.Program) -> dict[Place, resolved.Action]:
 # --- tables to rows ---------------------------------------------------------------------------------------------------
 
 
-def rows_of(program: resolved.Program, name: str, tables: Tables) -> list[ActionRow]:
+def rows_of(program: resolved.Program, name: str | Names, tables: Tables) -> list[ActionRow]:
     """All rows, each once: by instant, then module by module, key by key, rule by rule, action by action, by arguments.
 
-    `name` is what the program is called in identities. Derived events are not done, and left out.
+    `name` is what the program, or each rule, is called in identities. Derived events are not done, and left out.
     """
     modules = [module.name for module in program.modules]
     found: list[tuple[Any, ActionRow]] = []
@@ -85,7 +90,8 @@ def rows_of(program: resolved.Program, name: str, tables: Tables) -> list[Action
         if table is not None and table.num_rows and not isinstance(action, resolved.Derive):
             sorted_table = _by_arguments(table)
             orders = _orders(sorted_table, modules.index(place[0]), number)
-            found += zip(orders, _rows(place, action, name, sorted_table, program.zone), strict=True)
+            called = name if isinstance(name, str) else name[place[:2]]
+            found += zip(orders, _rows(place, action, called, sorted_table, program.zone), strict=True)
     found.sort(key=lambda each: each[0])
     return list({row.identity: row for _, row in found}.values())
 
@@ -113,6 +119,7 @@ def _rows(place: Place, action: resolved.Action, name: str, table: pa.Table, zon
         python_values(table.column(TIME)),
         _by_row(arguments, table.num_rows),
         same,
+        [name] * table.num_rows,
         shown,
         strict=True,
     )

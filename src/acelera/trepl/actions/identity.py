@@ -30,7 +30,7 @@ def identities(
     instant: Sequence[pa.ChunkedArray],
     arguments: Sequence[pa.ChunkedArray],
 ) -> list[str]:
-    """The identity of each row of an action; its place is module, rule and number."""
+    """The identity of each row of an action; its place is module, rule and number, `program` stands for the text."""
     module, rule, action = place
     before = _VERSION + _text(program) + _text(module)
     between = _text(rule) + _integer(action)

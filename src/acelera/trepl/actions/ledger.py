@@ -91,13 +91,19 @@ def done_of(transaction: Transaction, rows: Sequence[ActionRow]) -> set[str]:
     return found
 
 
-def note(transaction: Transaction, program: str, rows: Sequence[ActionRow]) -> None:
+def note(transaction: Transaction, rows: Sequence[ActionRow]) -> None:
     """Note rows as done. Who comes second waits until it is known whether the first succeeds, and then does not."""
     if not rows:
         return
     now = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d %H:%M:%S")
     noted = [
-        (each.identity, program[:_LONGEST], each.module[:_LONGEST], each.rule[:_LONGEST], each.action, each.stage, now)
+        (
+            each.identity,
+            *(text[:_LONGEST] for text in (each.program, each.module, each.rule)),
+            each.action,
+            each.stage,
+            now,
+        )
         for each in rows
     ]
     try:

@@ -14,6 +14,7 @@ from acelera.trepl import resolved
 from acelera.trepl.actions.action_errors import ActionError
 from acelera.trepl.actions.action_rows import (
     ActionRow,
+    Names,
     Place,
     Tables,
     from_fired,
@@ -50,15 +51,15 @@ class Actions:
 
     Commands are done in `database` (see `databases.database`), each row exactly once: a transaction holds some commands
     and their identities, which a table `trepl_done` keeps. Functions and `write` are called at least once; where there
-    is a database, they are not called again for rows whose call was noted. `name` stands for the program in identities:
-    a hash of its text, or a name of one's own that stays when the text is changed. Without a database, commands are an
+    is a database, they are not called again for rows whose call was noted. `name` stands for the text in identities: a
+    hash for each rule, or a name of one's own that stays when the text is changed. Without a database, commands are an
     error, unless they are to be left alone.
     """
 
     def __init__(
         self,
         program: resolved.Program,
-        name: str,
+        name: str | Names,
         *,
         database: object = None,
         paramstyle: str | None = None,
@@ -146,7 +147,7 @@ class Actions:
         def work(transaction: Transaction) -> int:
             before = done_of(transaction, rows)
             todo = [row for row in rows if row.identity not in before]
-            note(transaction, self._name, todo)
+            note(transaction, todo)
             for row in todo:
                 self._command_one(transaction, row)
             return len(todo)
@@ -159,7 +160,7 @@ class Actions:
         try:
             transaction.do(action.text, row.arguments)
         except Exception as error:
-            raise ActionError(_refused(row, action.text, error)) from error
+            raise ActionError(_refused(row, action.text, error, self._rows_at_once)) from error
 
     def _call(self, transactions: Transactions, rows: Sequence[ActionRow]) -> int:
         """Call functions; those that were called are noted, even if a later one fails."""
@@ -174,7 +175,7 @@ class Actions:
 
     def _note_calls(self, transaction: Transaction, called: Sequence[ActionRow]) -> None:
         before = done_of(transaction, called)
-        note(transaction, self._name, [row for row in called if row.identity not in before])
+        note(transaction, [row for row in called if row.identity not in before])
 
     def _call_all(self, rows: Sequence[ActionRow], called: list[ActionRow] | None = None) -> None:
         for row in rows:
@@ -220,9 +221,10 @@ def _where(row: ActionRow) -> str:
     return f"rule `{row.rule}` of module `{row.module}`, stage {row.stage} at {row.timestamp}{key}"
 
 
-def _refused(row: ActionRow, command: str, error: Exception) -> str:
+def _refused(row: ActionRow, command: str, error: Exception, at_once: int) -> str:
     return (
         f"{_where(row)}: the database refuses a command: {type(error).__name__}: {error}\n"
         f"  {command}\n  with {_shown(row)}\n"
-        "  Its transaction is undone. What was done before stays done, and is not done again at the next try"
+        f"  Its transaction, which holds up to {at_once} commands, is undone: all of them are done at the next try. "
+        "What transactions before it did stays done, and is not done again"
     )

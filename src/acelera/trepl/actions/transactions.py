@@ -103,8 +103,8 @@ class Transactions:
     def _failure(self, error: Exception, attempts: int) -> str:
         times = f", {attempts} times" if attempts > 1 else ""
         return (
-            f"the database {self._database.name} fails{times}: {type(error).__name__}: {error}\n  What was done before "
-            "stays done; do the same rows again when it can be used, and the rest will follow"
+            f"the database {self._database.name} fails{times}: {type(error).__name__}: {error}\n  What was "
+            "committed before stays done; do the same rows again when it can be used, and the rest will follow"
         )
 
 

@@ -16,7 +16,7 @@ from acelera.spark.schemas import spark_schema
 from acelera.spark.spark_expressions import quoted
 from acelera.trepl import resolved
 from acelera.trepl.actions.action_rows import ARGUMENT, INSTANT, KEY, STAGE, TIME, column_of, from_frame, places
-from acelera.trepl.doing import Functions, doing
+from acelera.trepl.doing import Acting, doing
 from acelera.trepl.on_spark.part_task import ACTION, AGAIN, PartTask, carried
 from acelera.trepl.rule_outputs import COMMAND, MODULE, NUMBER, STAMP, ActionOutput, EventOutput, Output
 from acelera.trepl.stepping import Place
@@ -35,8 +35,7 @@ class RuleFrames(Mapping[str, Any]):
     tasks: tuple[PartTask, ...] = field(repr=False)
     outputs: Mapping[str, Output] = field(repr=False)
     program: resolved.Program = field(repr=False)
-    name: str = field(repr=False)
-    functions: Functions = field(repr=False)
+    acting: Acting = field(repr=False)
 
     @property
     def frame(self) -> Any:
@@ -107,7 +106,7 @@ class RuleFrames(Mapping[str, Any]):
         return [place for place, action in places(self.program).items() if isinstance(action, wanted)]
 
     def _done(self, database: object) -> Callable[[pa.Table], None]:
-        do = doing(self.program, self.name, self.functions, database)
+        do = doing(self.program, self.acting, database)
         schemas = {place: schema for task in self.tasks for place, schema in task.places().items()}
 
         def done(rows: pa.Table) -> None:

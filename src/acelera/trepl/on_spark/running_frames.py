@@ -11,7 +11,7 @@ from acelera.language.schema import names_alike
 from acelera.spark.running import tells_case
 from acelera.trepl.actions.action_rows import column_of
 from acelera.trepl.agreement import Incoming
-from acelera.trepl.doing import Functions
+from acelera.trepl.doing import Acting
 from acelera.trepl.on_spark.growing_frames import BucketTask, run_growing
 from acelera.trepl.on_spark.part_task import PartTask
 from acelera.trepl.on_spark.rule_frames import RuleFrames
@@ -29,10 +29,10 @@ def run_frames(
     how: How,
     outputs: Mapping[str, Output],
     name: str,
-    functions: Functions,
+    acting: Acting,
     delay: str | None,
 ) -> RuleFrames:
-    """What rules do, of changes in frames; `name` stands for the program."""
+    """What rules do, of changes in frames; `name` tells the program from others."""
     if how.method != "engine":
         raise UsageError(f"method={how.method!r} takes tables; collect the rows of a Spark DataFrame: frame.toArrow()")
     grows = is_growing(incoming)
@@ -48,7 +48,7 @@ def run_frames(
         )
     else:
         by_module = run_whole(tasks, incoming)
-    return RuleFrames(by_module, tasks, outputs, program, name, functions)
+    return RuleFrames(by_module, tasks, outputs, program, acting)
 
 
 def is_growing(incoming: Incoming) -> bool:
