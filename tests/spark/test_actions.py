@@ -7,6 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 
 from acelera.spark.schemas import spark_schema
 from acelera.trepl.actions.performing import Actions
@@ -20,6 +21,7 @@ def frame(rows: pa.Table, place: str, other: str, kind: pa.DataType) -> pa.Table
     return pa.table({name: columns[name] for name in sorted(columns)})
 
 
+@pytest.mark.slow
 def test_a_stream_of_actions(spark: Any, tmp_path: Path) -> None:
     path = sqlite_with(tmp_path / "test.db", CREATE)
     commands, calls = numbered(6), table([(2, "x"), (4, "y")], key=["a", "b"])

@@ -17,6 +17,7 @@ from acelera.trepl.on_spark.part_task import AT_ONCE, carried, whole_stages
 from acelera.trepl.on_spark.rule_frames import RuleFrames
 from acelera.trepl.on_spark.travelling import Travelling
 from cdc.messages import MESSAGES, texts
+from tiers import thinned
 
 ToFrame = Callable[[pa.Table], Any]
 Make = Callable[[Any], cdc.Source]
@@ -111,7 +112,7 @@ def agree(frames: RuleFrames, tables: Mapping[str, pa.Table]) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::acelera.errors.AceleraWarning")
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", thinned(PROGRAMS, 4))
 def test_frames_give_what_tables_give(name: str, to_frame: ToFrame) -> None:
     program = ac.trepl(PROGRAMS[name])
     tables = program.run(sources(lambda table: table))
@@ -145,6 +146,7 @@ def _numbered(data: Any) -> cdc.Source:
     return cdc.inserts(data, order_by="n")
 
 
+@pytest.mark.slow
 def test_operations_of_two_relations_are_told_apart(to_frame: ToFrame) -> None:
     table = pa.table({"ts": [1, 2], "n": [1, 2]})
     given = {name: cdc.inserts(to_frame(table), order_by="n") for name in "ab"}
@@ -181,6 +183,7 @@ def test_aggregates_of_ones_own(to_frame: ToFrame) -> None:
     agree(program.run({"p": cdc.changes(to_frame(TICKS))}), tables)
 
 
+@pytest.mark.slow
 def test_large_stages_stay_together() -> None:
     columns = Travelling((), (pa.int64(), pa.string()), pa.int64())
     instants = [(1, "a")] * 3 + [(1, "b")] * AT_ONCE + [(2, "a")] + [(3, "a")] * 5

@@ -147,12 +147,14 @@ def test_rows_that_are_refused(data: Any, make: Make, message_: str, to_frame: T
     assert message_ in str(caught.value)
 
 
+@pytest.mark.slow
 def test_operations_have_instants_of_their_own(to_frame: ToFrame) -> None:
     source = cdc.changes(to_frame(pa.Table.from_pylist(NESTED)), order_by="tx")
     with pytest.raises(Exception, match="is of the same instant as another"):
         source.normalized("operation").toArrow()
 
 
+@pytest.mark.slow
 def test_streams(spark: Any, tmp_path: Path) -> None:
     table = pa.Table.from_pylist(texts(MESSAGES))
     pq.write_table(table, tmp_path / "messages.parquet")
