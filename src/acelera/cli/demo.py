@@ -187,13 +187,17 @@ def _show_changes(screen: Console, name: str, read: Read, output: Path) -> Path:
     told = f"{messages.count(chr(10)):,} messages of Debezium from the database of a shop"
     screen.print(Text.assemble((told, "bold"), visible(f" ({path})")))
     program = trepl(text)
+    with (
+        _doing(f"writing {page}"),
+        page_written(),
+    ):  # in process, which compiles kernels before all workers ask for them
+        written = program.report(sources(path), page)
     with _doing(f"running {name}"), _alerts(output / "shop.db") as alerts:
         program.run(sources(read(path)), database=output / "shop.db")
         rows = alerts()
     screen.print(Text.assemble((f"{len(rows):,} alerts", "bold"), visible(f" in {output / 'shop.db'}:")))
     screen.print(table_of(rows))
-    with _doing(f"writing {page}"), page_written():
-        return program.report(sources(path), page)
+    return written
 
 
 def _write_text(text: str, path: Path) -> None:
