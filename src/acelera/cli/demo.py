@@ -190,7 +190,7 @@ def _show_changes(screen: Console, name: str, read: Read, output: Path) -> Path:
     with (
         _doing(f"writing {page}"),
         page_written(),
-    ):  # in process, which compiles kernels before all workers ask for them
+    ):  # first, so that kernels are compiled once
         written = program.report(sources(path), page)
     with _doing(f"running {name}"), _alerts(output / "shop.db") as alerts:
         program.run(sources(read(path)), database=output / "shop.db")
