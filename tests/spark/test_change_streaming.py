@@ -130,6 +130,7 @@ COMMANDS = """
 """One module is spread by its key, the other runs in one bucket."""
 
 
+@pytest.mark.slow
 def test_commands_are_done_once(spark: Any, tmp_path: Path) -> None:
     """An action fails, and the stream goes on from its checkpoint: each row is in the database once."""
     table, called, wanted = history(150, seed=3), list[Any](), list[Any]()
