@@ -5,6 +5,7 @@ import warnings
 import pytest
 
 from acelera.errors import AceleraError, AceleraWarning
+from tiers import thinned
 from trepl.cases import Case, load_cases
 
 METHODS = ("semantics", "engine")
@@ -22,7 +23,7 @@ def test_case(case: Case, method: str) -> None:
         assert case.found(method) == case.expected
 
 
-@pytest.mark.parametrize("case", [case for case in load_cases() if case.has_steps], ids=str)
+@pytest.mark.parametrize("case", thinned([case for case in load_cases() if case.has_steps], 4), ids=str)
 def test_in_steps(case: Case) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", AceleraWarning)

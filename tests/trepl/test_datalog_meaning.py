@@ -21,7 +21,7 @@ from acelera.trepl.semantics import fired
 from trepl.datalog_evaluation import Evaluation
 from trepl.relations import RELATIONS
 
-EXAMPLES = int(os.environ.get("ACELERA_EXAMPLES", "60"))
+EXAMPLES = int(os.environ.get("ACELERA_EXAMPLES", "15"))
 KINDS = {"A": "update", "B": "insert", "D": "update"}
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from unittest.mock import patch
 
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import acelera as ac
@@ -57,6 +58,7 @@ def _rows(tables: dict[str, pa.Table]) -> list[dict[str, object]]:
 
 @pytest.mark.property
 @pytest.mark.parametrize("name", PROGRAMS)
+@settings(max_examples=int(os.environ.get("ACELERA_EXAMPLES", "10")))
 @given(rows, st.lists(st.integers(0, 30), max_size=3))
 def test_as_without(name: str, given_: list[dict[str, object]], places: list[int]) -> None:
     cuts = sorted(min(place, len(given_)) for place in places)

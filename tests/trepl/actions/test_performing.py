@@ -437,7 +437,7 @@ def test_several_at_once(path: Path) -> None:
     assert content(path) == expected(40)
 
 
-@pytest.mark.parametrize("kills", [3, tiers.slow(20)])
+@pytest.mark.parametrize("kills", [tiers.slow(3), tiers.slow(20)])
 def test_a_process_that_is_killed(tmp_path: Path, kills: int) -> None:
     path = sqlite_with(tmp_path / "killed.db", *COMMANDS)
     rows = survive(str(path), kills, random.Random(kills))

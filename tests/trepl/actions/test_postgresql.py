@@ -217,7 +217,7 @@ def test_a_server_that_ends_connections(where: str) -> None:
     assert called == [len(given) - 1], "it was called once, and then there was one more connection"
 
 
-@pytest.mark.parametrize("kills", [3, tiers.slow(20)])
+@pytest.mark.parametrize("kills", [tiers.slow(3), tiers.slow(20)])
 def test_a_process_that_is_killed(where: str, kills: int) -> None:
     run(where, *COMMANDS[1:])
     rows = survive(where, kills, random.Random(kills))
