@@ -644,9 +644,9 @@ def take_stage(mem: int, stage: int, key: int, first: int, waiting: int) -> int:
 
 
 @compiled
-def advance(mem: int, stage: int, most: int) -> tuple[int, int]:
-    """Take stages from one on. What came of it, and at which stage; one that was not taken leaves no trace."""
-    while stage < fixed(mem, at.STAGE_COUNT):
+def advance(mem: int, stage: int, end: int, most: int) -> tuple[int, int]:
+    """Take stages from one to another. What came of it, and at which stage; one that was not taken leaves no trace."""
+    while stage < end:
         key = fixed(mem, stage_of(mem, stage) + at.STAGE_KEY)
         here = key_of(mem, key)
         first = get(mem, at.TOLD_COUNT)

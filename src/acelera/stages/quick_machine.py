@@ -20,6 +20,7 @@ from acelera.stages import tables as t
 from acelera.stages.coding import Coded
 from acelera.stages.errors import too_many
 from acelera.stages.memory import Memory
+from acelera.stages.native.compiling import Native, native
 
 Ints = npt.NDArray[Any]
 
@@ -27,6 +28,12 @@ _ROOM = {at.ROWS_ROOM: 16, at.GUARDS_ROOM: 16, at.LATER_ROOM: 16, at.TOLD_ROOM: 
 """How many rows there is room for at first."""
 
 _OWN_EVENTS = 16
+_SOME = 1024
+"""So many stages are taken by the kernel at most before machine code is asked again."""
+
+ENOUGH = 2_000
+"""So many stages are worth machine code of their own: to write it takes as long as the kernel needs for half a million
+configurations."""
 _KEPT = 1024
 """So many configurations may wait before it is looked which of them are of no use any more."""
 
@@ -59,6 +66,9 @@ class QuickMachine:
         self._memory = Memory()
         self._keys = 0
         self._own = _OWN_EVENTS
+        self._taken = 0
+        self._native: Native | None = None
+        self._is_written = False
         self._looked = _KEPT
         self._put_plan()
         self._put_scratch()
@@ -196,14 +206,25 @@ class QuickMachine:
         ranks = self.strings.ranks
         memory[at.RANKS], memory[at.RANKS_SIZE] = ranks.ctypes.data, len(ranks)
         announce(k.advance)
-        stage, status = 0, -1
-        while status != k.DONE:
-            status, stage = k.advance(memory.address, stage, self._most)
-            if status != k.DONE:
-                self._mend(status)
+        self._advance(memory[at.STAGE_COUNT])
         width, count = memory[at.TOLD_WIDTH], memory[at.TOLD_COUNT]
         told = memory.stretch(at.TOLD)[: count * width].reshape(-1, width).copy()
         return Heard(told[:, 0], told[:, 1], told[:, 2:])
+
+    def _advance(self, count: int) -> None:
+        """Take all stages: by machine code of its own what that can, and by the kernel what is left, some at a time."""
+        self._taken += count
+        if self._taken > ENOUGH and not self._is_written:
+            self._native, self._is_written = native(self.code), True
+        stage, some = 0, 1 if self._native else count
+        while stage < count:
+            if self._native is not None:
+                reached = self._native.take_stages(self._memory.address, stage, self._most)
+                some = 1 if reached > stage + some else min(2 * some, _SOME)
+                stage = reached
+            status, stage = k.advance(self._memory.address, stage, min(stage + some, count), self._most)
+            if status != k.DONE:
+                self._mend(status)
 
     def _mend(self, status: int) -> None:
         """Make room for what had none."""
