@@ -582,11 +582,12 @@ def settle(mem: int, key: int) -> int:
         room = 4
         while room < count:
             room *= 2
-        if get(mem, at.USED) + room > fixed(mem, at.ARENA_ROOM):
+        if get(mem, at.USED) + 2 * room > fixed(mem, at.ARENA_ROOM):
             return ARENA
         put(mem, here + at.KEY_AT, get(mem, at.USED))
+        put(mem, here + at.KEY_OTHER, get(mem, at.USED) + room)
         put(mem, here + at.KEY_ROOM, room)
-        put(mem, at.USED, get(mem, at.USED) + room)
+        put(mem, at.USED, get(mem, at.USED) + 2 * room)
     target = fixed(mem, at.ARENA) + get(mem, here + at.KEY_AT) * width
     same = count == get(mem, here + at.KEY_COUNT) and alike(mem, fixed(mem, at.ROWS), target, count * width)
     put(mem, at.SAME, 1 if same else 0)

@@ -88,8 +88,10 @@ from __future__ import annotations
     HEADER,
 ) = range(74)
 
-KEY_AT, KEY_COUNT, KEY_ROOM, KEY_SEEN, KEY_STAGES, KEY_HEAD, KEY_COLUMNS = range(7)
-"""A key: where its configurations stand in the arena, flags, how many stages it has had, and the last who waits."""
+KEY_AT, KEY_COUNT, KEY_ROOM, KEY_OTHER, KEY_SEEN, KEY_STAGES, KEY_HEAD, KEY_COLUMNS = range(8)
+"""A key: where its configurations stand in the arena, and where as many more could; flags, how many stages it has had,
+and the last who waits.
+"""
 
 STAGE_BEGIN, STAGE_END, STAGE_KEY, STAGE_TIME, STAGE_SILENT, STAGE_COLUMNS = range(6)
 """A stage: its events, its key, its time, and how many stages without events come before it."""

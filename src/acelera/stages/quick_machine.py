@@ -251,13 +251,23 @@ class QuickMachine:
 
     def _compact_arena(self) -> None:
         """Put the configurations of keys side by side again, with room for as many more."""
-        keys, arena = self._key_rows, self._arena
-        used, rows = _side_by_side(keys[:, at.KEY_AT], keys[:, at.KEY_COUNT])
-        kept = arena[rows]
-        keys[:, at.KEY_AT], keys[:, at.KEY_ROOM] = used, keys[:, at.KEY_COUNT]
-        self._memory[at.USED] = len(kept)
-        self._make_arena(max(4 * len(kept), 64))
-        self._arena[: len(kept)] = kept
+        self._lay_out(self._resting())
+
+    def _resting(self) -> Ints:
+        """The configurations of keys, one after the other."""
+        keys = self._key_rows
+        return self._arena[_stretches(keys[:, at.KEY_AT], keys[:, at.KEY_COUNT])]
+
+    def _lay_out(self, resting: Ints) -> None:
+        """Let each key have its own of all configurations, and room for as many elsewhere."""
+        keys = self._key_rows
+        counts = keys[:, at.KEY_COUNT]
+        begins = 2 * (np.cumsum(counts) - counts)
+        keys[:, at.KEY_AT], keys[:, at.KEY_OTHER], keys[:, at.KEY_ROOM] = begins, begins + counts, counts
+        self._memory[at.USED] = 2 * len(resting)
+        more = max(2 * len(resting), 4 * self._memory[at.RESTING], self._keys, 64)
+        self._make_arena(self._memory[at.USED] + more)
+        self._arena[_stretches(begins, counts)] = resting
 
     def _find_again(self) -> None:
         """The table by which those who wait are found again, and their lists."""
@@ -289,7 +299,7 @@ class QuickMachine:
 
     def _forget_texts(self) -> None:
         keys = self._key_rows
-        _, resting = _side_by_side(keys[:, at.KEY_AT], keys[:, at.KEY_COUNT])
+        resting = _stretches(keys[:, at.KEY_AT], keys[:, at.KEY_COUNT])
         places = []
         for array, rows in ((self._arena, resting), (self._waits, np.arange(len(self._waits)))):
             for state, cells in enumerate(self.code.text_cells):
@@ -310,10 +320,11 @@ class QuickMachine:
 
     def dump(self) -> dict[str, Any]:
         """All that is needed to go on."""
-        self._compact_arena()
+        keys = self._key_rows.copy()
+        keys[:, [at.KEY_AT, at.KEY_OTHER, at.KEY_ROOM]] = 0
         return {
-            "keys": self._key_rows.copy(),
-            "arena": self._arena[: self._memory[at.USED]].copy(),
+            "keys": keys,
+            "arena": self._resting(),
             "waits": self._waits[:, :-1].copy(),
             **self.strings.dump(),
         }
@@ -327,21 +338,19 @@ class QuickMachine:
         for rows in (arena, waits):
             check.in_range("configurations", rows[:, 0], 0, len(self.code.machine.states))
         check.in_range("waits", waits[:, -1], 0, max(len(keys), 1))
-        check.in_range("keys", keys[:, at.KEY_AT], 0, len(arena) + 1)
-        ends = keys[:, at.KEY_AT] + keys[:, at.KEY_ROOM]
-        check.holds("keys", bool((ends <= len(arena)).all() and (keys >= -1).all()), "speaks of what is not there")
+        counts = keys[:, at.KEY_COUNT]
+        there = bool((keys >= -1).all() and (counts >= 0).all() and counts.sum() == len(arena))
+        check.holds("keys", there, "speaks of what is not there")
         self._keys_up_to(max(len(keys), 1))
         self._key_rows[: len(keys)] = keys
-        self._make_arena(max(2 * len(arena), 64))
-        self._arena[: len(arena)] = arena
-        self._memory[at.USED], self._memory[at.WAITING] = len(arena), len(waits)
+        self._lay_out(arena)
+        self._memory[at.WAITING] = len(waits)
         self._make_room(at.WAITS_ROOM, max(2 * len(waits), _ROOM[at.WAITS_ROOM]))
         self._waits[:, :-1] = waits
         self.strings.load(sections)
         self._find_again()
 
 
-def _side_by_side(begin: Ints, count: Ints) -> tuple[Ints, Ints]:
-    """Where stretches begin if they stand one after the other, and where what is in them stands now."""
-    used = np.cumsum(count) - count
-    return used, np.repeat(begin - used, count) + np.arange(int(count.sum()))
+def _stretches(begins: Ints, counts: Ints) -> Ints:
+    """All places of stretches, one after the other."""
+    return np.repeat(begins - np.cumsum(counts) + counts, counts) + np.arange(int(counts.sum()))

@@ -108,20 +108,20 @@ class _StageCode:
         self._told_before = words.get(self._told)
         words.put(number(0), self._resting)
         words.put(number(0), self._guarded)
+        self._find_room()
         old = words.get(self._key, at.KEY_COUNT)
         self._pass(begins=False, count=old)
         self._pass(begins=True, count=old)
         count = words.get(self._resting)
         words.unless(words.less(self._most, count), self._left)
-        target = self._room(count)
         silently = words.block()
         words.only_if(builder.not_(self._quiet), silently)
-        self._settle(target, count)
+        self._settle(count)
         words.put(words.get(self._told), self._memory, at.TOLD_COUNT)
         words.go(following)
         words.write_at(silently)
-        same = self._is_same(target, count, old)
-        self._settle(target, count)
+        same = self._is_same(count, old)
+        self._settle(count)
         left = builder.select(same, number(0), words.add(silent, -1))
         words.put(left, self._here, at.STAGE_SILENT)
         words.go(again)
@@ -136,8 +136,7 @@ class _StageCode:
             self._take(edge, Registers(words, None))
         if not any(listed[1:]):
             return
-        row = words.place(self._bases[at.ARENA], words.times(words.get(self._key, at.KEY_AT), self._width))
-        end = words.place(row, words.times(count, self._width))
+        end = words.place(self._rows, words.times(count, self._width))
 
         def configuration(source: Word, following: Any) -> None:
             choice = words.builder.switch(words.get(source), following)
@@ -151,56 +150,68 @@ class _StageCode:
                     words.go(following)
             words.write_at(words.block())
 
-        words.each_row(row, end, self._width, configuration)
+        words.each_row(self._rows, end, self._width, configuration)
 
     def _edges(self, state: int, begins: bool) -> list[int]:
         first, count = int(self._plan.first[0, state]), int(self._plan.count[0, state])
         listed = [int(edge) for edge in self._plan.listed[first : first + count]]
         return [edge for edge in listed if bool(self._code.machine.edges[edge].begins) == begins]
 
-    def _room(self, count: Word) -> Word:
-        """Where the configurations of the key go, if there is room; the first room is small."""
+    def _find_room(self) -> None:
+        """Where the configurations of the key stand, and where those of the next stage go: the two change places. A key
+        that has had none has no room yet.
+        """
+        words, select = self._words, self._words.builder.select
+        room, many = words.get(self._key, at.KEY_ROOM), number(MOST_ROWS)
+        self._is_new = words.equal(room, 0)
+        self._rows, other = (
+            self._row_of(at.ARENA, words.get(self._key, place), self._width) for place in (at.KEY_AT, at.KEY_OTHER)
+        )
+        self._next_rows = select(self._is_new, self._bases[at.ROWS], other)
+        self._room = select(self._is_new, number(_FIRST_ROOM), select(words.less(room, many), room, many))
+
+    def _settle(self, count: Word) -> None:
+        """What rests is the configurations of the key from now on."""
         words = self._words
-        enough, more = words.block(), words.block()
-        words.builder.cbranch(words.less(words.get(self._key, at.KEY_ROOM), count), more, enough)
-        words.write_at(more)
-        used = words.get(self._memory, at.USED)
-        end = words.add(used, _FIRST_ROOM)
-        words.unless(words.less(number(_FIRST_ROOM), count), self._left)
-        words.unless(words.less(words.get(self._memory, at.ARENA_ROOM), end), self._left)
-        words.put(used, self._key, at.KEY_AT)
-        words.put(number(_FIRST_ROOM), self._key, at.KEY_ROOM)
-        words.put(end, self._memory, at.USED)
-        words.go(enough)
-        words.write_at(enough)
-        return words.place(self._bases[at.ARENA], words.times(words.get(self._key, at.KEY_AT), self._width))
-
-    def _settle(self, target: Word, count: Word) -> None:
-        """The rows of the stage are the configurations of the key from now on."""
-        words = self._words
-
-        def copy(row: Word, _: Any) -> None:
-            begin = words.times(row, self._width)
-            words.copy(words.place(self._bases[at.ROWS], begin), words.place(target, begin), self._width)
-
-        words.each(number(0), count, copy)
+        moving, settled = words.block(), words.block()
+        first = words.builder.and_(self._is_new, words.less(number(0), count))
+        words.builder.cbranch(first, moving, settled)
+        words.write_at(moving)
+        self._move_in()
+        words.go(settled)
+        words.write_at(settled)
+        here, there = words.get(self._key, at.KEY_AT), words.get(self._key, at.KEY_OTHER)
+        words.put(there, self._key, at.KEY_AT)
+        words.put(here, self._key, at.KEY_OTHER)
         words.put(count, self._key, at.KEY_COUNT)
         words.put(words.add(words.get(self._key, at.KEY_STAGES), 1), self._key, at.KEY_STAGES)
 
-    def _is_same(self, target: Word, count: Word, old: Word) -> Word:
-        """Whether the rows of the stage are what the key has had before."""
+    def _move_in(self) -> None:
+        """The first room of a key, with what rests in the one that comes next."""
+        words = self._words
+        begin = words.get(self._memory, at.USED)
+        end = words.add(begin, 2 * _FIRST_ROOM)
+        words.unless(words.less(words.get(self._memory, at.ARENA_ROOM), end), self._left)
+        words.copy(self._bases[at.ROWS], self._row_of(at.ARENA, begin, self._width), _FIRST_ROOM * self._width)
+        words.put(begin, self._key, at.KEY_OTHER)
+        words.put(words.add(begin, _FIRST_ROOM), self._key, at.KEY_AT)
+        words.put(number(_FIRST_ROOM), self._key, at.KEY_ROOM)
+        words.put(end, self._memory, at.USED)
+
+    def _is_same(self, count: Word, old: Word) -> Word:
+        """Whether what rests is what the key has had before."""
         words, same = self._words, self._flag
         words.put(words.builder.zext(words.equal(count, old), WORD), same)
 
         def compare(index: Word, _: Any) -> None:
-            alike = words.equal(words.get(self._bases[at.ROWS], index), words.get(target, index))
+            alike = words.equal(words.get(self._next_rows, index), words.get(self._rows, index))
             words.put(words.builder.select(alike, words.get(same), number(0)), same)
 
         words.each(number(0), words.times(count, self._width), compare)
         return words.equal(words.get(same), 1)
 
-    def _after(self, place: int, count: Word, width: int) -> Word:
-        """Where rows end."""
+    def _row_of(self, place: int, count: Word, width: int) -> Word:
+        """Where a row stands."""
         return self._words.place(self._bases[place], self._words.times(count, width))
 
     # --- edges ------------------------------------------------------------------------------------------------
@@ -267,7 +278,7 @@ class _StageCode:
             self._enter(self._guard_row(guard, source, event))
         for guard in machine.edges[edge].begins:
             entered = self._guard_row(guard, begun, event)
-            end = self._after(at.GUARD_ROWS, self._words.get(self._guarded), self._guard_width)
+            end = self._row_of(at.GUARD_ROWS, self._words.get(self._guarded), self._guard_width)
             self._words.known(entered, self._bases[at.GUARD_ROWS], end, self._guard_width, exits.refused)
         self._arrive(given[t.TARGET], row)
 
@@ -291,7 +302,7 @@ class _StageCode:
         words = self._words
         count = words.get(self._guarded)
         words.unless(words.equal(count, MOST_GUARDED), self._left)
-        place = self._after(at.GUARD_ROWS, count, self._guard_width)
+        place = self._row_of(at.GUARD_ROWS, count, self._guard_width)
         for index, word in row:
             words.put(word, place, index)
         words.put(words.add(count, 1), self._guarded)
@@ -321,12 +332,12 @@ class _StageCode:
         row[0] = number(outcome[t.REST])
         done = words.block()
         count = words.get(self._resting)
-        words.unless(words.equal(count, MOST_ROWS), self._left)
+        words.unless(words.equal(count, self._room), self._left)
         forgotten = self._instructions.cleared(trim, end)
         kept = [place for place in range(self._width) if place not in forgotten]
-        target = self._after(at.ROWS, count, self._width)
+        target = words.place(self._next_rows, words.times(count, self._width))
         compared = [(place, row[place]) for place in (kept[0], *reversed(kept[1:]))]
-        words.known(compared, self._bases[at.ROWS], target, self._width, done)
+        words.known(compared, self._next_rows, target, self._width, done)
         for place in range(self._width):
             words.put(row[place], target, place)
         words.put(words.add(count, 1), self._resting)
@@ -345,8 +356,8 @@ class _StageCode:
         count = words.get(self._told)
         words.unless(words.equal(count, words.get(self._memory, at.TOLD_ROOM)), self._left)
         words.unless(words.less(words.add(self._told_before, MOST_TOLD), count), self._left)
-        target = self._after(at.TOLD, count, self._told_width)
-        begin = self._after(at.TOLD, self._told_before, self._told_width)
+        target = self._row_of(at.TOLD, count, self._told_width)
+        begin = self._row_of(at.TOLD, self._told_before, self._told_width)
         words.known(list(reversed(told)), begin, target, self._told_width, done)
         words.put(self._stage_number, target)
         rest = [(index, number(0)) for index in range(1 + len(told), self._told_width)]
