@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -28,7 +30,8 @@ def normalize(layout: Layout, rows: Rows, granularity: str) -> tuple[pa.Table, N
     rows = _of_one_table(layout, rows)
     kinds = _kinds(layout.operations, rows)
     counted = kinds != SKIPPED
-    rows, kinds = rows.take(counted), kinds[counted]
+    if not counted.all():
+        rows, kinds = rows.take(counted), kinds[counted]
     for prefix, side in layout.sides.items():
         _refuse_lacking(side, prefix, rows, kinds)
     time = _times(layout.clock, rows)
@@ -68,15 +71,36 @@ def _kinds(operations: Operations | None, rows: Rows) -> Kinds:
             f"as {_known(operations)}"
         )
     codes = codes.cast(pa.string())
-    refuse_bad_text(pa.table({said(operations.path): codes}), rows.numbers)
-    asked = pc.utf8_lower(codes) if operations.any_case else codes
-    found = pc.index_in(asked, pa.array(list(operations.kinds), pa.string())).fill_null(-1).to_numpy()
-    kinds: Kinds = np.array([*operations.kinds.values(), _UNKNOWN], np.int8)[found]
+    kinds = _kinds_of_letters(operations, codes)
+    if kinds is None:
+        refuse_bad_text(pa.table({said(operations.path): codes}), rows.numbers)
+        asked = pc.utf8_lower(codes) if operations.any_case else codes
+        found = pc.index_in(asked, pa.array(list(operations.kinds), pa.string())).fill_null(-1).to_numpy()
+        kinds = np.array([*operations.kinds.values(), _UNKNOWN], np.int8)[found]
     if operations.tombstones is not None:
         kinds[_tombstones(operations, rows, codes)] = operations.tombstones
     for place in np.flatnonzero(kinds == _UNKNOWN)[:1]:
         _refuse(operations, rows, codes, int(place))
     return kinds
+
+
+def _kinds_of_letters(operations: Operations, codes: pa.ChunkedArray) -> Kinds | None:
+    """The same where each code is one letter, as most are: a letter is its byte. None if some are not."""
+    known = {code: kind for code, kind in operations.kinds.items() if len(code) == 1}
+    if operations.any_case:
+        known |= {code.upper(): kind for code, kind in known.items()}
+    of_bytes = np.full(256, _UNKNOWN, np.int8)
+    for code, kind in known.items():
+        of_bytes[ord(code)] = kind
+    found = []
+    for chunk in codes.chunks:
+        _, offsets, data = chunk.buffers()
+        at = np.frombuffer(offsets, np.int32)[chunk.offset : chunk.offset + len(chunk) + 1]
+        if chunk.null_count or at[-1] - at[0] != len(chunk) or (at[1:] - at[:-1] != 1).any():
+            return None
+        found.append(of_bytes[np.frombuffer(data, np.uint8)[at[0] : at[-1]]])
+    kinds: Kinds = np.concatenate([np.zeros(0, np.int8), *found])
+    return None if (kinds == _UNKNOWN).any() else kinds
 
 
 def _tombstones(operations: Operations, rows: Rows, codes: pa.ChunkedArray) -> npt.NDArray[np.bool_]:
@@ -162,9 +186,16 @@ def refuse_ties(table: pa.Table, numbers: Numbers, names: list[str]) -> None:
 # --- values -----------------------------------------------------------------------------------------------------------
 
 
+def _are(kinds: Kinds, wanted: Sequence[int]) -> npt.NDArray[np.bool_]:
+    """Whether changes are of some kinds."""
+    found = np.zeros(len(CALLED), np.bool_)
+    found[list(wanted)] = True
+    return found[kinds]
+
+
 def _refuse_lacking(side: Side, prefix: str, rows: Rows, kinds: Kinds) -> None:
     """Changes have the row that their kind demands."""
-    lacking = np.isin(kinds, side.demanded)
+    lacking = _are(kinds, side.demanded)
     if side.row is not None and lacking.any():
         lacking &= rows.raw(side.row).is_null().to_numpy()
     for place in np.flatnonzero(lacking)[:1]:
@@ -173,7 +204,7 @@ def _refuse_lacking(side: Side, prefix: str, rows: Rows, kinds: Kinds) -> None:
 
 def _values(layout: Layout, side: Side, rows: Rows, kinds: Kinds) -> list[pa.ChunkedArray]:
     """The columns of a side; changes that have none of its values have NULL."""
-    lacking = ~np.isin(kinds, side.kinds)
+    lacking = ~_are(kinds, side.kinds)
     found = [rows.column(side.paths.get(name), kind) for name, kind in layout.attributes.items()]
     if not lacking.any():
         return found

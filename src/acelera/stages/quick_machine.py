@@ -195,7 +195,9 @@ class QuickMachine:
         memory[at.EVENT_ROOM] = room
 
     def take(self, keys: int) -> Heard:
-        """Take the stages of the batch, of keys below a number; what was told. After an error it is of no use."""
+        """Take the stages of the batch, of keys below a number; what was told, to be read before the next batch comes.
+        After an error the machine is of no use.
+        """
         self._keys_up_to(keys)
         memory = self._memory
         memory[at.TOLD_COUNT] = 0
@@ -208,7 +210,7 @@ class QuickMachine:
         announce(k.advance)
         self._advance(memory[at.STAGE_COUNT])
         width, count = memory[at.TOLD_WIDTH], memory[at.TOLD_COUNT]
-        told = memory.stretch(at.TOLD)[: count * width].reshape(-1, width).copy()
+        told = memory.stretch(at.TOLD)[: count * width].reshape(-1, width)
         return Heard(told[:, 0], told[:, 1], told[:, 2:])
 
     def _advance(self, count: int) -> None:

@@ -12,6 +12,7 @@ import pyarrow as pa
 from acelera.engine.frames import Frame
 from acelera.engine.jit import Array, kernel
 from acelera.engine.storage.byte_rows import ByteRows, Rows, coded, of_matrix, of_texts, side_by_side
+from acelera.engine.session.whole_numbers import WholeNumbers, is_whole
 from acelera.engine.storage.columns import ordinary
 from acelera.language.events import Value
 from acelera.language.schema import Schema
@@ -34,6 +35,7 @@ class Keys:
         self.columns = tuple(columns)
         self._types = [schema.columns[name] for name in columns]
         self._rows = ByteRows()
+        self._known = WholeNumbers()
 
     def __len__(self) -> int:
         return len(self._rows) if self.columns else 1
@@ -42,6 +44,12 @@ class Keys:
         """The key of each event."""
         if not self.columns:
             return np.zeros(len(frame), np.int32)
+        if len(self.columns) == 1 and is_whole(frame[self.columns[0]]):
+            column = frame[self.columns[0]]
+            return self._known.numbers(column, lambda values: self._read({self.columns[0]: values}))
+        return self._read(frame)
+
+    def _read(self, frame: Mapping[str, Any] | Frame) -> Ints:
         (values, codes), *others = (coded(frame[name]) for name in self.columns)
         listed = [values]
         for more, more_codes in others:
@@ -85,6 +93,7 @@ class Keys:
         """Forget all other keys; these are numbered anew, in order."""
         if self.columns:
             self._rows.keep(keys)
+            self._known = WholeNumbers()
 
     def dump(self, name: str) -> dict[str, Ints]:
         """All keys, for a snapshot."""
@@ -93,6 +102,7 @@ class Keys:
     def load(self, name: str, sections: Mapping[str, Any]) -> None:
         """The keys of a snapshot."""
         self._rows.load(name, sections)
+        self._known = WholeNumbers()
 
 
 def _plain(kind: pa.DataType) -> pa.DataType:

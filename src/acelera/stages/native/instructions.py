@@ -152,9 +152,7 @@ class Instructions:
 
     def _test_input(self, _: int, where: int, *_rest: int) -> None:
         holds = self._builder.icmp_signed("!=", self._given(where), number(0))
-        self._words.only_if(
-            self._builder.and_(holds, self._is(self._given(where + 1), op.VALUE)), self._exits.refused
-        )
+        self._words.only_if(self._builder.and_(holds, self._is(self._given(where + 1), op.VALUE)), self._exits.refused)
 
     def _compare(self, operator: int, flavour: int, *_: int) -> None:
         by_identity = flavour == op.STRINGS and operator in (op.EQ, op.NE)
@@ -174,9 +172,7 @@ class Instructions:
     def _or_unset(self, register: int, *_: int) -> None:
         tag, value = self._stack.pop()
         unset = self._is(self._row[register], op.UNSET)
-        self._stack.append(
-            Pushed(self._or_else(unset, number(op.VALUE), tag), self._or_else(unset, number(1), value))
-        )
+        self._stack.append(Pushed(self._or_else(unset, number(op.VALUE), tag), self._or_else(unset, number(1), value)))
 
     def _require(self, *_: int) -> None:
         tag, value = self._stack.pop()

@@ -254,9 +254,7 @@ class _StageCode:
         words, step = self._words, self._plan.steps[number_of_step].tolist()
         if step[t.TYPES] < 0:
             absent = words.block()
-            self._instructions.write(
-                step[t.STEP_CODE], step[t.STEP_END], begun.copy(), None, Exits(absent, self._left)
-            )
+            self._instructions.write(step[t.STEP_CODE], step[t.STEP_END], begun.copy(), None, Exits(absent, self._left))
             words.go(done)
             words.write_at(absent)
             return
@@ -268,9 +266,7 @@ class _StageCode:
 
         words.each(self._begin, self._end, event)
 
-    def _taken(
-        self, edge: int, source: Registers, begun: Registers, row: Registers, event: Word, exits: Exits
-    ) -> None:
+    def _taken(self, edge: int, source: Registers, begun: Registers, row: Registers, event: Word, exits: Exits) -> None:
         """What comes of an edge whose event was taken: tests, guards, and the arrival."""
         given, machine = self._plan.edges[edge].tolist(), self._code.machine
         self._instructions.write(given[t.TESTS], given[t.TESTS_END], row, None, exits)

@@ -84,15 +84,16 @@ class Quick:
             found = self._machine.strings.numbers(column)
             return np.where(column.is_null().to_numpy(zero_copy_only=False), 0, found) if column.null_count else found
         if kind is Kind.FLOAT:
-            floats = np.array(pc.fill_null(column.cast(pa.float64()), 0.0).to_numpy(zero_copy_only=False))
-            floats += 0.0
-            floats[np.isnan(floats)] = np.nan
+            floats = np.asarray(_filled(column.cast(pa.float64()), 0.0).to_numpy(zero_copy_only=False)) + 0.0
+            undefined = floats != floats
+            if undefined.any():
+                floats[undefined] = np.nan
             return floats.view(np.int64)
         if kind in TIMES:
             column = column.cast(time_type(column.type, self._code.unit))
         if kind is Kind.DATE:
             column = column.cast(pa.date32()).cast(pa.int32())
-        return np.asarray(pc.fill_null(column.cast(pa.int64()), 0).to_numpy(zero_copy_only=False))
+        return np.asarray(_filled(column.cast(pa.int64()), 0).to_numpy(zero_copy_only=False))
 
     # --- out --------------------------------------------------------------------------------------------------
 
@@ -138,6 +139,10 @@ class Quick:
     def load(self, sections: Mapping[str, Any]) -> None:
         """Go on from a snapshot."""
         self._machine.load(sections)
+
+
+def _filled(column: Any, value: object) -> Any:
+    return pc.fill_null(column, value) if column.null_count else column
 
 
 def _tags(column: Any) -> Any:
