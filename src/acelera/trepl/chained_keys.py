@@ -15,7 +15,7 @@ from acelera.language.ast import Binary, Expression
 from acelera.language.types import NULL, Kind, Type, unify
 from acelera.trepl import ast
 from acelera.trepl.conjuncts import conjuncts
-from acelera.trepl.resolved import Aggregate, Derive, EventType, Field, Module, Program, Rule, Simple
+from acelera.trepl.resolved import Action, Aggregate, Derive, EventType, Field, Module, Program, Rule, Simple
 
 
 class Chained(NamedTuple):
@@ -46,6 +46,13 @@ def chained_key(module: Module, program: Program) -> Chained:
             return Chained(name, "")
         reasons.append(reason)
     return Chained(None, reasons[0])
+
+
+def tells_key(rule: Rule, action: Action, key: str) -> bool:
+    """Whether the key of events is among the arguments of an action, so that it does the same for no other key."""
+    goals = {each.goal.variable: each.goal for each in _placed(rule.goal)}
+    fields = [each for each in action.arguments if isinstance(each, Field)]
+    return any(_is_key(each, goals[each.variable], key) for each in fields)
 
 
 def _common(module: Module, program: Program) -> list[str]:
