@@ -66,6 +66,13 @@ def test_rows_are_ordered_by_instant_then_by_key_and_arguments() -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_a_key_of_numbers_of_different_types(method: str) -> None:
+    program = ac.trepl("monitor a, b partition by v; R: (a(X), b(Y)) -> write(Y.v);")
+    given = {"a": inserts((1, 1), (1, 2)), "b": inserts((2, 1.5), (3, 2.0))}
+    assert [(row["v"], row["arg1"]) for row in program.run(given, method=method)["R"].to_pylist()] == [(2.0, 2.0)]
+
+
 def test_an_event_that_two_rules_derive_is_there_once() -> None:
     text = "monitor a; derived d(v); R: a(X) -> d(X.v); S: a(X, X.v > 1) -> d(X.v), d(X.v * 1.0);"
     made = ac.trepl(text).run({"a": inserts((1, 1), (2, 2))})

@@ -194,3 +194,10 @@ def test_events_without_a_common_attribute() -> None:
 def test_the_first_attribute_that_fits() -> None:
     program = checked(module("A", "p", "(p(X), p(Y, Y.j = X.j)) -> write(1)"))
     assert chained_key(program.modules[0], program).key == "j"
+
+
+def test_an_attribute_whose_values_have_no_type_in_common() -> None:
+    program = checked(module("A", "p, n", "p(X) -> write(X.k)", "n(X) -> write(X.k)"))
+    assert chained_key(program.modules[0], program).key == "v"
+    program = checked(module("A", "f, n", "(f(X), n(Y, Y.k = X.k)) -> write(1)"))
+    assert chained_key(program.modules[0], program).key == "k"

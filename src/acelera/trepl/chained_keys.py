@@ -8,14 +8,14 @@ or by an absence is completed by events of other keys, and `first` and `prior` l
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from acelera.language.ast import Binary, Expression
-from acelera.language.types import Kind, Type
+from acelera.language.types import NULL, Kind, Type, unify
 from acelera.trepl import ast
 from acelera.trepl.conjuncts import conjuncts
-from acelera.trepl.resolved import Aggregate, Derive, EventType, Field, Module, Program, Rule, Simple
+from acelera.trepl.resolved import Action, Aggregate, Derive, EventType, Field, Module, Program, Rule, Simple
 
 
 class Chained(NamedTuple):
@@ -48,11 +48,27 @@ def chained_key(module: Module, program: Program) -> Chained:
     return Chained(None, reasons[0])
 
 
+def tells_key(rule: Rule, action: Action, key: str) -> bool:
+    """Whether the key of events is among the arguments of an action, so that it does the same for no other key."""
+    goals = {each.goal.variable: each.goal for each in _placed(rule.goal)}
+    fields = [each for each in action.arguments if isinstance(each, Field)]
+    return any(_is_key(each, goals[each.variable], key) for each in fields)
+
+
 def _common(module: Module, program: Program) -> list[str]:
     """The attributes that all events have, in values that can be told apart; those of the first one in its order."""
     found = [_attributes(event, program) for event in module.universe]
     found += module.derived.values()
-    return [name for name in found[0] if all(name in each and each[name].kind is not Kind.OPAQUE for each in found)]
+    shared = [name for name in found[0] if all(name in each for each in found)]
+    return [name for name in shared if _is_key_of([each[name] for each in found])]
+
+
+def _is_key_of(types: Sequence[Type]) -> bool:
+    """Whether one type holds the values of all, which can be told apart."""
+    found: Type | None = NULL
+    for each in types:
+        found = None if found is None or each.kind is Kind.OPAQUE else unify(found, each)
+    return found is not None
 
 
 def _attributes(event: EventType, program: Program) -> Mapping[str, Type]:

@@ -3,6 +3,9 @@
 Modules that feed each other, directly or through others, belong together. They run in one task for each key if all of
 them have `partition by`, each splits the changes of a relation by the same attributes, and an event that one derives
 for another has the key of the stage that made it: then all that meets is in one place.
+
+A module without `partition by` whose rules keep to one key is spread by that, if its stages can be numbered before:
+over frames that are all there, and on its own, since what others derive for it makes stages, too.
 """
 
 from __future__ import annotations
@@ -24,12 +27,13 @@ class Part:
     """Some modules that run together.
 
     `keys` has for all that comes to them the attributes that split it, in the order of `partition by`; they are empty
-    if one task sees everything in order, for a reason.
+    if one task sees everything in order, for a reason. `numbered` says that stages are those of all keys together.
     """
 
     modules: tuple[str, ...]
     keys: Mapping[Fed, tuple[str, ...]]
     reason: str = ""
+    numbered: bool = False
 
     @property
     def is_split(self) -> bool:
@@ -42,24 +46,25 @@ class Part:
         if self.reason:
             return f"{names}: one task, which sees all changes in order, as {self.reason}"
         splits = dict.fromkeys(f"{_said(fed)} by {', '.join(key)}" for fed, key in self.keys.items())
-        return f"{names}: spread by key, {'; '.join(splits)}"
+        kept = ", which its rules keep to; stages are numbered before, over all keys" if self.numbered else ""
+        return f"{names}: spread by key, {'; '.join(splits)}{kept}"
 
 
 def parts_of(program: Program, together: bool = False) -> tuple[Part, ...]:
     """The parts of a program, those that feed others first.
 
-    Modules that cannot be split by one key, though they feed each other and some are partitioned, are parts of their
-    own; if they must stay `together`, they are one part that is not split.
+    Modules that feed each other, but cannot be split by one key, are parts of their own if one of them can be split; if
+    they must stay `together`, as in a stream, they are one part that is not.
     """
     found: list[Part] = []
     for modules in _components(program):
         keys, reason = _common_key(modules, program)
         if reason is None:
             found.append(Part(_names(modules), keys))
-        elif together or len(modules) == 1 or not any(each.partition for each in modules):
+        elif together or not any(each.partition or chained_key(each, program).key for each in modules):
             found.append(Part(_names(modules), _unsplit(modules), reason))
         else:
-            found += _one_by_one(modules, program)
+            found += [_alone(module, program) for module in modules]
     return tuple(found)
 
 
@@ -68,10 +73,14 @@ def everything(program: Program) -> Part:
     return Part(_names(program.modules), _unsplit(program.modules), "they are all of the program")
 
 
-def _one_by_one(modules: Sequence[Module], program: Program) -> Iterator[Part]:
-    for module in modules:
-        keys, reason = _common_key([module], program)
-        yield Part((module.name,), keys) if reason is None else Part((module.name,), _unsplit([module]), reason)
+def _alone(module: Module, program: Program) -> Part:
+    keys, reason = _common_key([module], program)
+    if reason is None:
+        return Part((module.name,), keys)
+    key, unsplit = chained_key(module, program).key, _unsplit([module])
+    if key is None:
+        return Part((module.name,), unsplit, reason)
+    return Part((module.name,), dict.fromkeys(unsplit, (key,)), numbered=True)
 
 
 def _names(modules: Sequence[Module]) -> tuple[str, ...]:
@@ -127,7 +136,8 @@ def _common_key(modules: Sequence[Module], program: Program) -> tuple[dict[Fed, 
 def _unpartitioned(module: Module, program: Program) -> str:
     """What it means that a module has no `partition by`."""
     key, reason = chained_key(module, program)
-    why = f"its rules keep to one {key}, but stages are numbered over all of them" if key else reason
+    over_all = "but stages are numbered over all of them, which takes frames that are all there"
+    why = f"its rules keep to one {key}, {over_all}" if key else reason
     return f"{module.name} has no `partition by` ({why})"
 
 

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 
 from acelera.errors import SchemaError, UsageError, did_you_mean, listing
 from acelera.language.events import Moment
-from acelera.language.types import ORDERED, Kind, from_arrow
+from acelera.language.types import NULL, ORDERED, Kind, Type, from_arrow, unify
 from acelera.programs.columns import plain_column
 from acelera.tables import leaves, plain_values
 from acelera.trepl import resolved
@@ -229,12 +229,17 @@ def _table(program: resolved.Program, place: Place, fired: Sequence[Fired], inst
 
 
 def key_type(program: resolved.Program, module: resolved.Module, name: str) -> pa.DataType:
-    """The type of an attribute of `partition by`, which all events of the universe have."""
-    event = module.universe[0]
+    """The type that holds an attribute of all events of the universe, as keys are."""
+    found = NULL
+    for event in module.universe:
+        found = unify(found, _attributes(program, event)[name]) or found
+    return found.arrow
+
+
+def _attributes(program: resolved.Program, event: resolved.EventType) -> Mapping[str, Type]:
     if event.module is None:
-        return program.relations[event.name].attributes[name].arrow
-    maker = next(each for each in program.modules if each.name == event.module)
-    return maker.derived[event.name][name].arrow
+        return program.relations[event.name].attributes
+    return next(each for each in program.modules if each.name == event.module).derived[event.name]
 
 
 def _guessed(values: list[Any]) -> pa.Array[Any]:

@@ -18,6 +18,7 @@ from acelera.spark.hosting import completed
 from acelera.trepl import resolved
 from acelera.trepl.actions.action_rows import ARGUMENT, INSTANT, KEY, STAGE, TIME, column_of, key_type, named
 from acelera.trepl.actions.messages import messages
+from acelera.trepl.chained_keys import tells_key
 from acelera.trepl.engine import ChangeEngine, opened, resumed
 from acelera.trepl.on_spark.travelling import Given, Travelling
 from acelera.trepl.rule_outputs import MESSAGE, STAMP, EventOutput, first_of_each
@@ -55,7 +56,17 @@ class PartTask:
     def key_types(self) -> tuple[pa.DataType, ...]:
         """The types of its key, which are the same in all of its modules."""
         module = next(each for each in self.program.modules if each.name in self.part.modules)
-        return tuple(key_type(self.program, module, name) for name in module.partition if self.part.is_split)
+        names = module.partition or next(iter(self.part.keys.values()))
+        return tuple(key_type(self.program, module, name) for name in names if self.part.is_split)
+
+    @property
+    def tells_twice(self) -> bool:
+        """Whether tasks may give the same row: at one stage, for keys that it does not tell."""
+        if not self.part.numbered:
+            return False
+        ((key,),) = {*self.part.keys.values()}
+        rules = [rule for each in self.program.modules if each.name in self.part.modules for rule in each.rules]
+        return not all(tells_key(rule, action, key) for rule in rules for action in rule.actions)
 
     @property
     def columns(self) -> pa.Schema:

@@ -20,7 +20,9 @@ from acelera.programs.columns import plain_column
 from acelera.spark.schemas import spark_schema
 from acelera.spark.spark_expressions import quoted
 from acelera.trepl import ast
+from acelera.trepl.chained_keys import chained_key
 from acelera.trepl.resolved import EventType, Field, Module, Program, Simple
+from acelera.trepl.running.module_runs import LATEST, STAGE
 from acelera.trepl.splitting import Fed, Part
 
 Given = tuple[dict[str, pa.Table], dict[tuple[str, str], pa.Table]]
@@ -28,6 +30,9 @@ Given = tuple[dict[str, pa.Table], dict[tuple[str, str], pa.Table]]
 
 SOURCE, CHANGE, WHEN = "source", "kind", "time"
 """Columns of rows that travel; those of the instant and of values are numbered."""
+
+NUMBER, LAST = "stage", "latest"
+"""Columns of rows whose stages are numbered before: the number of the stage, and its latest time."""
 
 
 @dataclass(frozen=True)
@@ -46,11 +51,15 @@ class Feed:
 
 @dataclass(frozen=True)
 class Travelling:
-    """All that comes to a part of a program; `instants` and `time` are the types of these."""
+    """All that comes to a part of a program; `instants` and `time` are the types of these.
+
+    `numbered` says that rows tell of their stages.
+    """
 
     feeds: tuple[Feed, ...]
     instants: tuple[pa.DataType, ...]
     time: pa.DataType
+    numbered: bool = False
 
     @property
     def instant_names(self) -> list[str]:
@@ -66,6 +75,7 @@ class Travelling:
                 pa.field(CHANGE, pa.int8()),
                 *map(pa.field, self.instant_names, self.instants),
                 pa.field(WHEN, self.time),
+                *([pa.field(NUMBER, pa.int64()), pa.field(LAST, self.time)] if self.numbered else []),
                 *(pa.field(data_column(number), _struct(feed.values)) for number, feed in enumerate(self.feeds)),
             ]
         )
@@ -121,10 +131,14 @@ class Travelling:
         feed = self.feeds[number]
         named = {KIND: CHANGE, TIME: WHEN}
         named |= {f"{INSTANT}{place}": name for place, name in enumerate(self.instant_names)}
+        schema = feed.columns
+        if self.numbered:
+            named |= {STAGE: NUMBER, LATEST: LAST}
+            schema = pa.schema([*schema, pa.field(STAGE, pa.int64()), pa.field(LATEST, self.time)])
         found = {name: rows.column(inner) for name, inner in named.items()}
         values = pa.Table.from_struct_array(rows.column(data_column(number)))
         found |= {name: values.column(_value(place)) for place, name in enumerate(feed.values.names)}
-        return pa.table([plain_column(found[each.name], each.type) for each in feed.columns], schema=feed.columns)
+        return pa.table([plain_column(found[each.name], each.type) for each in schema], schema=schema)
 
 
 def data_column(number: int) -> str:
@@ -173,7 +187,7 @@ def union(frames: Sequence[Any]) -> Any:
 def travelling(part: Part, program: Program, schemas: Mapping[str, pa.Schema]) -> Travelling:
     """What comes to a part; `schemas` are the columns of the normalized changes of relations."""
     modules = [each for each in program.modules if each.name in part.modules]
-    kept = {name for module in modules for name in _read(module)}
+    kept = {name for module in modules for name in _read(module, program)}
     some = next(iter(schemas.values()))
     instants = tuple(each.type for each in some if each.name.startswith(INSTANT))
     feeds = []
@@ -181,7 +195,7 @@ def travelling(part: Part, program: Program, schemas: Mapping[str, pa.Schema]) -
         columns = _derived_columns(fed, program, instants) if fed[0] else schemas[fed[1]]
         chosen = [each for each in columns if not each.name.startswith((NEW, OLD)) or each.name in kept]
         feeds.append(Feed(fed, pa.schema(chosen), _kinds(fed, modules)))
-    return Travelling(tuple(feeds), instants, program.timestamp.arrow)
+    return Travelling(tuple(feeds), instants, program.timestamp.arrow, part.numbered)
 
 
 def _kinds(fed: Fed, modules: Sequence[Module]) -> tuple[int, ...]:
@@ -202,9 +216,10 @@ def _derived_columns(fed: Fed, program: Program, instants: Sequence[pa.DataType]
     )
 
 
-def _read(module: Module) -> Iterator[str]:
-    """The columns of values that a module looks at, of whatever event."""
-    yield from (side + name for side in (NEW, OLD) for name in module.partition)
+def _read(module: Module, program: Program) -> Iterator[str]:
+    """The columns of values that a module looks at, of whatever event; by its key it is split in any task."""
+    chained = None if module.partition else chained_key(module, program).key
+    yield from (side + name for side in (NEW, OLD) for name in (*module.partition, *filter(None, [chained])))
     for rule in module.rules:
         expressions = [argument for action in rule.actions for argument in action.arguments]
         for goal in ast.walk(rule.goal):

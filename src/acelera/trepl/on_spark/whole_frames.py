@@ -1,4 +1,7 @@
-"""Programs over frames that are all there: part by part, each with one shuffle and an engine in each task."""
+"""Programs over frames that are all there: part by part, each with an engine in each task.
+
+Rows go where their key is. If stages are those of all keys together, rows are told their numbers before.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ from acelera.spark.schemas import spark_schema
 from acelera.trepl.agreement import Incoming, told_of
 from acelera.trepl.on_spark.part_task import PartTask
 from acelera.trepl.on_spark.rule_frames import derived_events
+from acelera.trepl.on_spark.stage_numbers import with_stages
 from acelera.trepl.on_spark.travelling import CHANGE, union
 from acelera.trepl.rule_outputs import EventOutput
 
@@ -38,10 +42,13 @@ def _run(task: PartTask, changes: Mapping[str, Any], made: Mapping[str, Any]) ->
     """The frame of what the actions of a part do."""
     frames = [_fed(task, number, changes, made) for number in range(len(task.travelling.feeds))]
     rows, names = union(frames), task.travelling.columns.names
+    if task.part.numbered:
+        rows = with_stages(rows, task.travelling, task.apart)
     keys = [name for name in rows.columns if name not in names]
     placed = rows.repartition(*keys) if keys else rows.repartition(1)
     ordered = placed.sortWithinPartitions(*task.travelling.instant_names).select(*names)
-    return ordered.mapInArrow(_reader(task), spark_schema(task.columns))
+    found = ordered.mapInArrow(_reader(task), spark_schema(task.columns))
+    return found.dropDuplicates() if task.tells_twice else found
 
 
 def _reader(task: PartTask) -> Callable[[Batches], Batches]:

@@ -26,6 +26,9 @@ from acelera.trepl.translation.machines import Translation
 Ints = npt.NDArray[Any]
 KEY, STAGE, ARGUMENT = "#key.", "#stage", "arg"
 
+LATEST = "#latest"
+"""The latest time of a stage: events whose stages are numbered elsewhere have it, and the number as `STAGE`."""
+
 
 class Given(NamedTuple):
     """Events in the order of stages: for each table of the machine the rows that come from it, and where they go.
@@ -136,7 +139,8 @@ class ModuleRun:
         key_columns = dict(self._key_columns(columns))
         keys = self._keys.read(_Frame(key_columns, len(types))).astype(np.int64)  # type: ignore[arg-type]
         instants = [table.select(_instants(table)) for _, table, _ in parts]
-        rank = np.concatenate(ranks(instants))
+        told = _told([table for _, table, _ in parts])
+        rank = np.concatenate(ranks(instants)) if told is None else told.numbers
         order, begins = stages(rank, keys)
         whole_instants = pa.concat_tables(instants)
         times = pa.concat_tables([table.select([TIME]) for _, table, _ in parts]).column(0)
@@ -146,8 +150,11 @@ class ModuleRun:
         ticks = np.asarray(times.cast(pa.int64()).to_numpy(zero_copy_only=False))
         alone = len(begins) == len(ticks) + 1  # each stage has one event
         firsts = order[begins[:-1]]
-        numbers, silent = self._numbered(keys[firsts], rank[firsts])
-        latest = times if alone and not self._splits else self._latest(ticks, begins, numbers).cast(times.type)
+        numbers, silent = self._numbered(keys[firsts], rank[firsts], told is not None)
+        if told is not None:
+            latest = pa.array(told.latest[firsts]).cast(times.type)
+        else:
+            latest = times if alone and not self._splits else self._latest(ticks, begins, numbers).cast(times.type)
         asked = Given(
             types[order],
             dict(self._placed(parts, columns, order)),
@@ -209,10 +216,11 @@ class ModuleRun:
             yield number, (each, places[begin : begin + table.num_rows])
             begin += table.num_rows
 
-    def _numbered(self, keys: Ints, ranks_of_stages: Ints) -> tuple[Ints, Ints]:
+    def _numbered(self, keys: Ints, ranks_of_stages: Ints, told: bool) -> tuple[Ints, Ints]:
         """The numbers of stages within their keys, and how many are left out before each.
 
-        Of a module that is only split to be quick all stages count: at those of others a key is silent.
+        Of a module that is only split to be quick all stages count: at those of others a key is silent. If numbers are
+        told, they are the ranks.
         """
         if len(self._keys) > len(self._counts):
             counts = np.zeros(max(2 * len(self._counts), len(self._keys)), np.int64)
@@ -222,7 +230,8 @@ class ModuleRun:
         if not self._splits:
             count_positions(keys, self._counts, numbers)
             return numbers, silent
-        numbers[:] = self._stages + 1 + np.concatenate(([0], np.cumsum(np.diff(ranks_of_stages) != 0)))
+        changes = np.concatenate(([0], np.cumsum(np.diff(ranks_of_stages) != 0)))
+        numbers[:] = ranks_of_stages if told else self._stages + 1 + changes
         self._stages = int(numbers[-1])
         count_silent(keys, numbers, self._counts, silent)
         return numbers, silent
@@ -276,6 +285,21 @@ class ModuleRun:
 def _distinct(rows: pa.Table) -> pa.Table:
     """Each row once: what is computed of different values, or told for different keys, may be the same."""
     return rows.group_by(rows.column_names, use_threads=False).aggregate([])
+
+
+class _Told(NamedTuple):
+    """The stages of events, and the latest times of these."""
+
+    numbers: Ints
+    latest: Ints
+
+
+def _told(tables: Sequence[pa.Table]) -> _Told | None:
+    """The stages that events tell of themselves, if they are numbered elsewhere."""
+    if STAGE not in tables[0].column_names:
+        return None
+    rows = pa.concat_tables([table.select([STAGE, LATEST]) for table in tables])
+    return _Told(*(np.asarray(column.cast(pa.int64()).to_numpy()) for column in rows.columns))
 
 
 def _instants(table: pa.Table) -> list[str]:
