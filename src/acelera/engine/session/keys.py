@@ -11,8 +11,8 @@ import pyarrow as pa
 
 from acelera.engine.frames import Frame
 from acelera.engine.jit import Array, kernel
-from acelera.engine.storage.byte_rows import ByteRows, Rows, coded, of_matrix, of_texts, side_by_side
 from acelera.engine.session.whole_numbers import WholeNumbers, is_whole
+from acelera.engine.storage.byte_rows import ByteRows, Rows, coded, of_matrix, of_texts, side_by_side
 from acelera.engine.storage.columns import ordinary
 from acelera.language.events import Value
 from acelera.language.schema import Schema
