@@ -5,12 +5,14 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
+from unittest.mock import patch
 
 import pyarrow as pa
 import pytest
 
 from acelera.cdc.layout import INSTANT, KIND, NEW, OLD, TIME
 from acelera.language.types import from_arrow
+from acelera.stages import quick_machine
 from acelera.stages.quick_machine import QuickMachine
 from acelera.tables import plain_values
 from acelera.trepl.ast import KINDS
@@ -28,8 +30,18 @@ def run_engine(
     cuts: Iterable[int] = (),
     breaks: bool = False,
     max_tuples: int = 100_000,
+    at_once: bool = False,
 ) -> list[Fired]:
-    """What the rules do if so many instants come in the first step, and so on; with `breaks`, each goes on elsewhere."""
+    """What the rules do if so many instants come in the first step, and so on; with `breaks`, each goes on elsewhere,
+    and `at_once` lets machines have machine code from the first stage on.
+    """
+    with patch.object(quick_machine, "ENOUGH", -1 if at_once else quick_machine.ENOUGH):
+        return _run(program, history, cuts, breaks, max_tuples)
+
+
+def _run(
+    program: Program, history: Sequence[Change], cuts: Iterable[int], breaks: bool, max_tuples: int
+) -> list[Fired]:
     engine = opened(program, max_tuples)
     found: list[Fired] = []
     for part in _steps(history, cuts):

@@ -57,55 +57,59 @@ def without_doubles(rows: Iterable[Fired]) -> set[Fired]:
 
 @pytest.mark.property
 @settings(max_examples=EXAMPLES)
-@given(programs(), histories(), CUTS, st.booleans())
+@given(programs(), histories(), CUTS, st.booleans(), st.booleans())
 @pytest.mark.usefixtures("forgetful")
-def test_machines_and_engine(text: str, history: list[Change], cuts: list[int], breaks: bool) -> None:
+def test_machines_and_engine(text: str, history: list[Change], cuts: list[int], breaks: bool, at_once: bool) -> None:
     program = accepted(text)
     plainly = done_plainly(program, history)
     meant = set(fired(program, history))
     assert plainly == meant
-    assert without_doubles(run_engine(program, history, cuts, breaks)) == meant
+    assert without_doubles(run_engine(program, history, cuts, breaks, at_once=at_once)) == meant
 
 
 @pytest.mark.property
 @settings(max_examples=EXAMPLES // 2)
-@given(programs(most_modules=1), histories(), CUTS, st.sampled_from(["Europe/Berlin", "America/St_Johns"]))
+@given(
+    programs(most_modules=1), histories(), CUTS, st.sampled_from(["Europe/Berlin", "America/St_Johns"]), st.booleans()
+)
 @pytest.mark.usefixtures("forgetful")
-def test_other_zones_and_units(text: str, history: list[Change], cuts: list[int], zone: str) -> None:
+def test_other_zones_and_units(text: str, history: list[Change], cuts: list[int], zone: str, at_once: bool) -> None:
     program = accepted(text, from_arrow(pa.timestamp("us", "UTC")), zone)
     plainly = done_plainly(program, history)
     assert plainly == set(fired(program, history))
-    assert without_doubles(run_engine(program, history, cuts)) == plainly
+    assert without_doubles(run_engine(program, history, cuts, at_once=at_once)) == plainly
 
 
 @pytest.mark.property
 @settings(max_examples=EXAMPLES // 2)
-@given(programs(most_modules=1, most_rules=2, chained=1), histories(crowd=2), CUTS, st.booleans())
+@given(programs(most_modules=1, most_rules=2, chained=1), histories(crowd=2), CUTS, st.booleans(), st.booleans())
 @pytest.mark.usefixtures("forgetful")
-def test_rules_that_keep_to_one_key(text: str, history: list[Change], cuts: list[int], breaks: bool) -> None:
+def test_rules_that_keep_to_one_key(
+    text: str, history: list[Change], cuts: list[int], breaks: bool, at_once: bool
+) -> None:
     program = accepted(text)
     plainly = done_plainly(program, history)
     assert plainly == set(fired(program, history))
-    assert without_doubles(run_engine(program, history, cuts, breaks)) == plainly
+    assert without_doubles(run_engine(program, history, cuts, breaks, at_once=at_once)) == plainly
 
 
 @pytest.mark.property
 @settings(max_examples=EXAMPLES // 2)
-@given(programs(most_modules=1, clock=False), histories(granularity="transaction"), CUTS)
-def test_times_that_are_numbers(text: str, history: list[Change], cuts: list[int]) -> None:
+@given(programs(most_modules=1, clock=False), histories(granularity="transaction"), CUTS, st.booleans())
+def test_times_that_are_numbers(text: str, history: list[Change], cuts: list[int], at_once: bool) -> None:
     program = accepted(text, INT)
     numbered = [replace(each, timestamp=each.timestamp // 10**9 % 5) for each in history]
     plainly = done_plainly(program, numbered)
     assert plainly == set(fired(program, numbered))
-    assert without_doubles(run_engine(program, numbered, cuts)) == plainly
+    assert without_doubles(run_engine(program, numbered, cuts, at_once=at_once)) == plainly
 
 
 @pytest.mark.property
 @settings(max_examples=max(EXAMPLES // 8, 1))
-@given(programs(most_modules=1, most_rules=2), long_histories())
+@given(programs(most_modules=1, most_rules=2), long_histories(), st.booleans())
 @pytest.mark.usefixtures("forgetful")
-def test_long_histories(text: str, history: list[Change]) -> None:
+def test_long_histories(text: str, history: list[Change], at_once: bool) -> None:
     program = accepted(text)
     plainly = done_plainly(program, history)
     assert plainly == set(fired(program, history))
-    assert without_doubles(run_engine(program, history, range(7, 200, 31))) == plainly
+    assert without_doubles(run_engine(program, history, range(7, 200, 31), at_once=at_once)) == plainly

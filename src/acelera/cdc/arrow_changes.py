@@ -188,9 +188,10 @@ def refuse_ties(table: pa.Table, numbers: Numbers, names: list[str]) -> None:
 
 def _are(kinds: Kinds, wanted: Sequence[int]) -> npt.NDArray[np.bool_]:
     """Whether changes are of some kinds."""
-    found = np.zeros(len(CALLED), np.bool_)
-    found[list(wanted)] = True
-    return found[kinds]
+    found = np.zeros(len(kinds), np.bool_)
+    for each in wanted:
+        found |= kinds == each
+    return found
 
 
 def _refuse_lacking(side: Side, prefix: str, rows: Rows, kinds: Kinds) -> None:

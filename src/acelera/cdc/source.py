@@ -92,7 +92,8 @@ class Source:
         if not found:
             return self.schema(granularity).empty_table()
         table = pa.concat_tables(table for table, _ in found)
-        self._refuse_ties(table, np.concatenate([numbers for _, numbers in found]), granularity)
+        numbers = found[0][1] if len(found) == 1 else np.concatenate([numbers for _, numbers in found])
+        self._refuse_ties(table, numbers, granularity)
         return table
 
     def batches(self, granularity: str = "timestamp") -> Iterator[pa.Table]:

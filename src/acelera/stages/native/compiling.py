@@ -49,20 +49,20 @@ def _target() -> Any:
     return target.create_target_machine(cpu=llvm.get_host_cpu_name(), features=features, opt=2, jit=True)
 
 
-_made: dict[str, Native] = {}
-
-
 def native(code: Coded) -> Native | None:
-    """The machine code of a machine, if it has a form in it."""
+    """The machine code of a machine, if it has a form in it; the same one for machines that are alike."""
     if AS_PYTHON:
         return None
-    try:
-        module = written(code)
-    except UnsupportedError:
-        return None
-    text = str(module)
-    if text not in _made:
+    sizes = (code.width, code.slots, code.deepest, code.key_width, code.head_width)
+    alike = (*sizes, code.code.tobytes(), *((table.shape, table.tobytes()) for table in code.plan))
+    if alike not in _made:
         if len(_made) >= _KEPT:
             _made.pop(next(iter(_made)))
-        _made[text] = Native(module)
-    return _made[text]
+        try:
+            _made[alike] = Native(written(code))
+        except UnsupportedError:
+            _made[alike] = None
+    return _made[alike]
+
+
+_made: dict[tuple[object, ...], Native | None] = {}

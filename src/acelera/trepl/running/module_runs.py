@@ -194,9 +194,9 @@ class ModuleRun:
                 continue
             kinds = np.asarray(table.column(KIND).to_numpy())
             wanted = self._monitored[source.name]
-            if not wanted[kinds].all():
-                table = table.filter(pa.array(wanted[kinds]))
-                kinds = kinds[wanted[kinds]]
+            chosen = wanted[kinds]
+            if not chosen.all():
+                table, kinds = table.filter(pa.array(chosen)), kinds[chosen]
             if table.num_rows:
                 yield number, table, kinds.astype(np.int64) + self._first_types[source.name]
 
