@@ -35,7 +35,8 @@ def run_engine(
     """What the rules do if so many instants come in the first step, and so on; with `breaks`, each goes on elsewhere,
     and `at_once` lets machines have machine code from the first stage on.
     """
-    with patch.object(quick_machine, "ENOUGH", -1 if at_once else quick_machine.ENOUGH):
+    enough = -1 if at_once else quick_machine.ENOUGH
+    with patch.object(quick_machine, "ENOUGH", enough), patch.object(quick_machine, "known", lambda code: None):
         return _run(program, history, cuts, breaks, max_tuples)
 
 

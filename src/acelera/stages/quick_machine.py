@@ -20,7 +20,7 @@ from acelera.stages import tables as t
 from acelera.stages.coding import Coded
 from acelera.stages.errors import too_many
 from acelera.stages.memory import Memory
-from acelera.stages.native.compiling import Native, native
+from acelera.stages.native.compiling import known, native
 
 Ints = npt.NDArray[Any]
 
@@ -31,9 +31,8 @@ _OWN_EVENTS = 16
 _SOME = 1024
 """So many stages are taken by the kernel at most before machine code is asked again."""
 
-ENOUGH = 2_000
-"""So many stages are worth machine code of their own: to write it takes as long as the kernel needs for half a million
-configurations."""
+ENOUGH = 50_000
+"""So many stages are worth machine code, which takes a tenth of a second to write, if it is not known already."""
 _KEPT = 1024
 """So many configurations may wait before it is looked which of them are of no use any more."""
 
@@ -67,8 +66,8 @@ class QuickMachine:
         self._keys = 0
         self._own = _OWN_EVENTS
         self._taken = 0
-        self._native: Native | None = None
-        self._is_written = False
+        self._native = known(code)
+        self._is_written = self._native is not None
         self._looked = _KEPT
         self._put_plan()
         self._put_scratch()

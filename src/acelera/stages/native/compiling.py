@@ -49,12 +49,22 @@ def _target() -> Any:
     return target.create_target_machine(cpu=llvm.get_host_cpu_name(), features=features, opt=2, jit=True)
 
 
+def known(code: Coded) -> Native | None:
+    """The machine code of a machine, if it has been written for one that is like it."""
+    return _made.get(_alike(code))
+
+
+def _alike(code: Coded) -> tuple[object, ...]:
+    """What is the same for machines that are alike."""
+    sizes = (code.width, code.slots, code.deepest, code.key_width, code.head_width)
+    return (*sizes, code.code.tobytes(), *((table.shape, table.tobytes()) for table in code.plan))
+
+
 def native(code: Coded) -> Native | None:
-    """The machine code of a machine, if it has a form in it; the same one for machines that are alike."""
+    """The machine code of a machine, if it has a form in it."""
     if AS_PYTHON:
         return None
-    sizes = (code.width, code.slots, code.deepest, code.key_width, code.head_width)
-    alike = (*sizes, code.code.tobytes(), *((table.shape, table.tobytes()) for table in code.plan))
+    alike = _alike(code)
     if alike not in _made:
         if len(_made) >= _KEPT:
             _made.pop(next(iter(_made)))
