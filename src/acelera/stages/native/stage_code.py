@@ -283,15 +283,14 @@ class _StageCode:
     def _guard_row(self, guard: int, registers: Registers, event: Word) -> list[tuple[int, Word]]:
         key, end, _ = self._plan.guards[guard].tolist()
         stack = self._instructions.write(key, end, registers.copy(), None, Exits(self._left, self._left))
-        return list(enumerate([number(guard), event, *self._told_words(stack)]))
+        return list(enumerate([number(guard), event, *(word for pushed in self._plain(stack) for word in pushed)]))
 
-    def _told_words(self, stack: Sequence[Pushed]) -> list[Word]:
-        """Values as tags and numbers, which are 0 if there is none."""
+    def _plain(self, stack: Sequence[Pushed]) -> list[Pushed]:
+        """Values that have not failed; those that are none are 0."""
         words, found = self._words, []
         for tag, value in stack:
             words.unless(words.equal(tag, op.FAILED), self._left)
-            there = words.equal(tag, op.VALUE)
-            found += [words.builder.zext(there, WORD), words.builder.select(there, value, number(0))]
+            found.append(Pushed(tag, words.builder.select(words.equal(tag, op.VALUE), value, number(0))))
         return found
 
     def _enter(self, row: Sequence[tuple[int, Word]]) -> None:
@@ -348,7 +347,10 @@ class _StageCode:
         stack = self._instructions.write(
             given[t.HEAD_CODE], given[t.HEAD_END], row, None, Exits(self._left, self._left)
         )
-        told = list(enumerate([number(head), *self._told_words(stack)], 1))
+        values: list[Word] = []
+        for tag, value in self._plain(stack):
+            values += [words.builder.zext(words.equal(tag, op.VALUE), WORD), value]
+        told = list(enumerate([number(head), *values], 1))
         count = words.get(self._told)
         words.unless(words.equal(count, words.get(self._memory, at.TOLD_ROOM)), self._left)
         words.unless(words.less(words.add(self._told_before, MOST_TOLD), count), self._left)
