@@ -154,6 +154,11 @@ def test_tables_of_any_kind(kind: Any) -> None:
     assert found["rise"]["by"].to_pylist() == [2, 5]
 
 
+def test_the_column_of_times_is_the_timestamp() -> None:
+    with pytest.raises(AceleraError, match="it tells when a changes, which is X.Timestamp here"):
+        ac.trepl("monitor a; R: a(X) -> write(X.ts);").run({"a": inserts((1, 2))})
+
+
 def test_other_relations_may_be_there() -> None:
     made = ac.trepl(RISE).run({"stock": ticks(TICKS), "other": inserts((1, 1), time_unit="s")})
     assert made["rise"].num_rows == 2

@@ -97,7 +97,7 @@ def relations_of(given: Mapping[str, Any]) -> dict[str, Relation]:
 
 def _relation(name: str, given: Any) -> Relation:
     if isinstance(given, Source):
-        return Relation(given.attributes, given.has_old)
+        return Relation(given.attributes, given.has_old, given.layout.clock.path[-1])
     if is_frame(given) or not isinstance(given, Mapping | pa.Schema):
         raise UsageError(_no_source(name, given))
     with told_of(name):

@@ -157,10 +157,13 @@ class Module:
 
 @dataclass(frozen=True)
 class Relation:
-    """What is known of a relation: the types of its attributes, and whether its events have old values."""
+    """What is known of a relation: the types of its attributes, whether its events have old values, and which column
+    tells when they happen.
+    """
 
     attributes: Mapping[str, Type]
     has_old: bool = True
+    time: str | None = None
 
 
 @dataclass(frozen=True)

@@ -128,6 +128,9 @@ class TermNames:
         if event.kind == "derived" and node.name.startswith("old_"):
             hint = f"declare it: derived {name}({', '.join((*attributes, node.name))})"
             meant = ""
+        relation = self._catalog.relations.get(event.name)
+        if event.kind != "derived" and relation is not None and relation.time == node.name:
+            hint, meant = f"it tells when {name} changes, which is {node.variable}.Timestamp here", ""
         self._notes.wrong(f"no attribute {node.name} in {name}{meant}", node.span, hint)
 
     # aggregates
