@@ -18,7 +18,7 @@ from acelera.programs.problems import ProgramCheckError
 from acelera.trepl import ast
 from acelera.trepl.chained_keys import chained_key
 from acelera.trepl.checker import check
-from acelera.trepl.engine import lacking
+from acelera.trepl.engine import carried_out
 from acelera.trepl.history import Change
 from acelera.trepl.parser import parse
 from acelera.trepl.resolved import Derive, Module, Program, Simple
@@ -81,7 +81,10 @@ def measure(program: Program, history: list[Change]) -> Iterator[str]:
     yield from ["it fires"] if rows else []
     yield from sorted(_seen)
     yield from ["both modules fire"] if len({row.module for row in rows}) > 1 else []
-    if all(lacking(translate(module, program)) is None for module in program.modules):
+    ways = [carried_out(translate(module, program)) for module in program.modules]
+    if any(way == "compiled to machine code" for way in ways):
+        yield "machine code"
+    if all(way.startswith("compiled") for way in ways):
         yield "by the kernel"
     if any(chained_key(module, program).key for module in program.modules if not module.partition):
         yield "rules keep to one key"

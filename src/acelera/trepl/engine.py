@@ -12,6 +12,7 @@ from acelera.engine.storage.snapshots import fingerprint_of, pack, unpack
 from acelera.errors import UsageError
 from acelera.language.lowering import UnsupportedError
 from acelera.stages.coding import coded
+from acelera.stages.native.stage_code import why_not
 from acelera.trepl.chained_keys import chained_key
 from acelera.trepl.resolved import Derive, Module, Program
 from acelera.trepl.running.carriers import Plain, Quick
@@ -109,13 +110,14 @@ def _opened(module: Module, program: Program, max_tuples: int) -> ModuleRun:
     return ModuleRun(module, program, translation, machine, functions, split)
 
 
-def lacking(translation: Translation) -> str | None:
-    """Why the machine of a module runs on plain values, if it does."""
+def carried_out(translation: Translation) -> str:
+    """What carries out the machine of a module, and why not something quicker."""
     try:
-        coded(translation.machine)
-    except UnsupportedError as reason:
-        return str(reason)
-    return None
+        code = coded(translation.machine)
+    except UnsupportedError as error:
+        return f"on plain values, which is slow: no instruction for {error}"
+    reason = why_not(code)
+    return "compiled to machine code" if reason is None else f"compiled, step by step: no machine code for {reason}"
 
 
 def _events(module: Module, outputs: Mapping[Place, pa.Table]) -> Iterator[tuple[tuple[str, str], pa.Table]]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from acelera.stages.model import Machine, State
 from acelera.trepl.chained_keys import chained_key
-from acelera.trepl.engine import lacking
+from acelera.trepl.engine import carried_out
 from acelera.trepl.resolved import Module, Program
 from acelera.trepl.translation.machines import Translation, translate
 
@@ -20,12 +20,10 @@ def plan_lines(program: Program) -> list[str]:
 
 def _module(module: Module, translation: Translation, program: Program) -> Iterator[str]:
     machine = translation.machine
-    reason = lacking(translation)
-    how = "compiled" if reason is None else f"on plain values, which is slow: no instruction for {reason}"
     each = f"each {', '.join(module.partition)}" if module.partition else "the whole history"
     split = None if module.partition else chained_key(module, program).key
     states, registers = _number(len(machine.states) - 1, "state"), _number(len(machine.registers), "register")
-    yield f"{module.name}: {states}, {registers}, {how}"
+    yield f"{module.name}: {states}, {registers}, {carried_out(translation)}"
     if split is not None:
         yield f"{module.name}: all rules keep to {split}, so that instances are kept apart by it"
     yield f"{module.name}: keeps open instances for {each}, until there is a stage that does not extend them"

@@ -93,7 +93,7 @@ class Instructions:
         for instruction in self._code[begin:end]:
             way = self._ways.get(instruction[0])
             if way is None:
-                raise UnsupportedError(f"instruction {instruction[0]}")
+                raise UnsupportedError("some of its operators")
             way(*instruction[1:])
         return self._stack
 
@@ -238,7 +238,7 @@ class Instructions:
         elif function in (op.MIN, op.MAX) and flavour in _WHOLE:
             self._choose(register, given, "<" if function == op.MIN else ">")
         else:
-            raise UnsupportedError("this aggregate")
+            raise UnsupportedError("some of its aggregates")
 
     def _add_whole(self, register: int, given: Pushed, function: int) -> None:
         row, there = self._row, self._is(given.tag, op.VALUE)
@@ -291,7 +291,7 @@ class Instructions:
         summed = function == op.SUM and flavour in (op.INTEGERS, op.FLOATS)
         chosen = function in (op.MIN, op.MAX) and flavour in _WHOLE
         if not (function in (op.COUNT, op.AVG) or summed or chosen):
-            raise UnsupportedError("this aggregate")
+            raise UnsupportedError("some of its aggregates")
         self._push(register, 0, op.NULL)
         if function == op.AVG:
             tag, total = self._stack.pop()

@@ -38,19 +38,28 @@ def written(code: Coded) -> ir.Module:
     return module
 
 
+def why_not(code: Coded) -> str | None:
+    """What of a machine has no form in machine code, if there is such."""
+    try:
+        written(code)
+    except UnsupportedError as reason:
+        return str(reason)
+    return None
+
+
 def _require_plain(code: Coded) -> None:
     """Refuse what has no form here."""
     machine = code.machine
     if len(machine.phases) != 1 or machine.phases[0].repeats or any(head.event is not None for head in machine.heads):
-        raise UnsupportedError("events that happen within a stage")
+        raise UnsupportedError("events that are derived and looked at within one stage")
     if any(state.waits or state.initial for state in machine.states):
-        raise UnsupportedError("states in which configurations wait, or are from the beginning")
+        raise UnsupportedError("instances that wait, or are there from the beginning")
     for edge in machine.edges:
         taken = (*edge.absences, edge.steps)
         if any(len(steps) > 1 or any(step.first is not None for step in steps) for steps in taken):
-            raise UnsupportedError("several events that are taken together")
+            raise UnsupportedError("several events of one stage, or `first`")
         if edge.loops and edge.begins:
-            raise UnsupportedError("an edge that loops one star and begins another")
+            raise UnsupportedError("stars in stars")
 
 
 class _StageCode:
