@@ -13,7 +13,7 @@ import pytest
 import acelera as ac
 from acelera import cdc
 from acelera.errors import AggregateError
-from acelera.language.types import INT, from_arrow
+from acelera.language.types import from_arrow
 from acelera.stages import quick_machine
 from acelera.stages.coding import coded
 from acelera.stages.native.compiling import native
@@ -38,6 +38,14 @@ RULES = {
           -> told(Sum(X.n), Min(X.n), Max(X.n), Avg(X.n));""",
     "arithmetic": """monitor reading partition by k; derived told(a, b);
         R: (reading(X), reading(Y, Y.n * 2 > X.n + 1 and Y.v - X.v < 3.5)) -> told(X.n, Y.n);""",
+    "a window in time": """monitor reading partition by k; derived told(a, b, c);
+        R: (any, * reading(X, X.Timestamp - First(X.Timestamp) <= INTERVAL 3 SECONDS), Count(X) >= 2)
+          -> told(Min(X.v), Max(X.v), Count(X));""",
+    "logic": """monitor reading partition by k; derived told(a, b);
+        R: (reading(X, X.n % 3 = 1 or X.v is null), reading(Y, not (Y.n / 2 > X.n or Y.v < X.v) and Y.n is not null))
+          -> told(X.n, Y.n);""",
+    "signs": """monitor reading partition by k; derived told(a, b);
+        R: (reading(X), reading(Y, -Y.v > X.v or (-Y.n) % 4 = -1 and Y.n / X.n > 0.5)) -> told(X.n, Y.n);""",
     "texts": """monitor reading partition by k; derived told(a, b);
         R: (reading(X), !reading(Y, Y.s = X.s), reading(Z, Z.s = X.s)) -> told(X.s, Z.n);""",
     "a key that rules keep to": """monitor reading; derived told(k, a, b);
@@ -52,7 +60,7 @@ def readings(rows: int, keys: int, crowd: int, largest: int = 10) -> pa.Table:
     values[rng.random(rows) < 0.02] = np.nan
     return pa.table(
         {
-            "t": pa.array(np.arange(rows) // crowd),
+            "t": pa.array(np.arange(rows) // crowd * 10**6, pa.timestamp("us")),
             "k": pa.array(rng.integers(0, keys, rows)),
             "v": pa.array(values, mask=rng.random(rows) < 0.05),
             "n": pa.array(rng.integers(0, largest, rows), mask=rng.random(rows) < 0.05),
@@ -69,7 +77,7 @@ def told(text: str, table: pa.Table, enough: int) -> list[str]:
 
 def is_written(text: str, table: pa.Table) -> bool:
     attributes = {name: from_arrow(table.schema.field(name).type) for name in table.column_names if name != "t"}
-    program = check(parse(text).program, {"reading": Relation(attributes)}, INT).program
+    program = check(parse(text).program, {"reading": Relation(attributes)}, from_arrow(pa.timestamp("us"))).program
     return native(coded(translate(program.modules[0], program).machine)) is not None
 
 

@@ -155,7 +155,7 @@ def test_tables_of_any_kind(kind: Any) -> None:
 
 
 def test_the_column_of_times_is_the_timestamp() -> None:
-    with pytest.raises(AceleraError, match="it tells when a changes, which is X.Timestamp here"):
+    with pytest.raises(AceleraError, match=r"it tells when a changes, which is X\.Timestamp here"):
         ac.trepl("monitor a; R: a(X) -> write(X.ts);").run({"a": inserts((1, 2))})
 
 

@@ -7,14 +7,17 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy.typing as npt
+from llvmlite import ir
 
 from acelera.engine.registers import opcodes as op
+from acelera.engine.registers.wide_times import LIMIT, joined
 from acelera.language.lowering import UnsupportedError
 from acelera.stages import layout as at
-from acelera.stages.native.words import FLOAT, WORD, Word, Words, number
+from acelera.stages.native.words import FLOAT, WIDE, WORD, Word, Words, number
 
 _SIGNS = {op.EQ: "==", op.NE: "!=", op.LT: "<", op.LE: "<=", op.GT: ">", op.GE: ">="}
 _WHOLE = (op.INTEGERS, op.TIMES)
+_LOWEST = -(2**63)
 
 
 class Exits(NamedTuple):
@@ -82,6 +85,15 @@ class Instructions:
             op.ADD: partial(self._arithmetic, words.builder.fadd, words.builder.sadd_with_overflow),
             op.SUBTRACT: partial(self._arithmetic, words.builder.fsub, words.builder.ssub_with_overflow),
             op.MULTIPLY: partial(self._arithmetic, words.builder.fmul, words.builder.smul_with_overflow),
+            op.DIVIDE: self._divide,
+            op.REMAINDER: self._remainder,
+            op.NEGATE: self._negate,
+            op.FLOAT_BELOW: self._float_below,
+            op.WIDEN: self._widen,
+            op.AND: partial(self._connect, 0),
+            op.OR: partial(self._connect, 1),
+            op.NOT: self._not,
+            op.IS_NULL: self._is_null,
             op.COMPARE: self._compare,
             op.OR_UNSET: self._or_unset,
             op.REQUIRE: self._require,
@@ -156,18 +168,16 @@ class Instructions:
 
     def _compare(self, operator: int, flavour: int, *_: int) -> None:
         by_identity = flavour == op.STRINGS and operator in (op.EQ, op.NE)
-        if not (flavour in (*_WHOLE, op.FLOATS) or by_identity):
-            raise UnsupportedError("a comparison of texts or of wide times")
-        right, left = self._stack.pop(), self._stack.pop()
-        for tag, _value in (left, right):
-            self._leave_if_failed(tag)
+        if flavour == op.STRINGS and not by_identity:
+            raise UnsupportedError("the order of texts")
+        left, right = self._two()
         real = flavour == op.FLOATS
-        known = self._builder.and_(self._is(left.tag, op.VALUE), self._is(right.tag, op.VALUE))
+        known = self._builder.not_(self._missing(left, right))
         if real:
             ordered = self._builder.fcmp_ordered("ord", self._words.real(left.value), self._words.real(right.value))
             known = self._builder.and_(known, ordered)
         holds = self._builder.zext(self._ordered(operator, real, left.value, right.value), WORD)
-        self._stack.append(Pushed(self._or_else(known, number(op.VALUE), number(op.NULL)), holds))
+        self._push_if(known, holds)
 
     def _or_unset(self, register: int, *_: int) -> None:
         tag, value = self._stack.pop()
@@ -235,8 +245,8 @@ class Instructions:
             self._add_real(register, given, function == op.AVG)
         elif function == op.COUNT or (function in (op.SUM, op.AVG) and flavour in _WHOLE):
             self._add_whole(register, given, function)
-        elif function in (op.MIN, op.MAX) and flavour in _WHOLE:
-            self._choose(register, given, "<" if function == op.MIN else ">")
+        elif function in (op.MIN, op.MAX) and flavour != op.STRINGS:
+            self._choose(register, given, op.LT if function == op.MIN else op.GT, flavour == op.FLOATS)
         else:
             raise UnsupportedError("some of its aggregates")
 
@@ -250,21 +260,22 @@ class Instructions:
             row[register + 2] = self._words.add(row[register + 2], self._or_else(there, number(1), number(0)))
         row[register] = self._or_else(there, number(op.VALUE), row[register])
 
-    def _choose(self, register: int, given: Pushed, sign: str) -> None:
+    def _choose(self, register: int, given: Pushed, operator: int, is_float: bool) -> None:
+        """The smaller or the larger one; NaN if one of them is."""
         row, there = self._row, self._is(given.tag, op.VALUE)
-        better = self._builder.or_(
-            self._is(row[register], op.UNSET), self._builder.icmp_signed(sign, given.value, row[register + 1])
-        )
+        better = self._ordered(operator, is_float, given.value, row[register + 1])
+        if is_float:
+            real = self._words.real(given.value)
+            better = self._builder.or_(better, self._builder.fcmp_unordered("uno", real, real))
+        better = self._builder.or_(better, self._is(row[register], op.UNSET))
         taken = self._builder.and_(there, better)
         row[register + 1] = self._or_else(taken, given.value, row[register + 1])
         row[register] = self._or_else(taken, number(op.VALUE), row[register])
 
     # --- the stack --------------------------------------------------------------------------------------------
 
-    def _constant(self, _: int, wide: int, __: int, low: int, ___: int, tag: int, *_rest: int) -> None:
-        if wide:
-            raise UnsupportedError("a wide constant")
-        self._stack.append(Pushed(number(tag), number(low)))
+    def _constant(self, _: int, wide: int, __: int, low: int, high: int, tag: int, *_rest: int) -> None:
+        self._stack.append(Pushed(number(tag), ir.Constant(WIDE, joined(high, low)) if wide else number(low)))
 
     def _input(self, slot: int, *_: int) -> None:
         self._stack.append(Pushed(self._given(2 * slot + 1), self._given(2 * slot)))
@@ -289,7 +300,7 @@ class Instructions:
     def _finish(self, register: int, aggregate: int, *_: int) -> None:
         function, flavour = divmod(aggregate, op.FLAVOURS)
         summed = function == op.SUM and flavour in (op.INTEGERS, op.FLOATS)
-        chosen = function in (op.MIN, op.MAX) and flavour in _WHOLE
+        chosen = function in (op.MIN, op.MAX) and flavour != op.STRINGS
         if not (function in (op.COUNT, op.AVG) or summed or chosen):
             raise UnsupportedError("some of its aggregates")
         self._push(register, 0, op.NULL)
@@ -313,16 +324,93 @@ class Instructions:
 
     def _arithmetic(self, of_floats: Callable[..., Word], of_whole: Callable[..., Word], flavour: int, *_: int) -> None:
         """NULL if a side is, or if the result does not fit."""
-        if flavour not in (op.INTEGERS, op.FLOATS):
-            raise UnsupportedError("arithmetic with times")
+        left, right = self._two()
+        if flavour == op.FLOATS:
+            value = self._words.cleaned(of_floats(self._words.real(left.value), self._words.real(right.value)))
+            self._push_if(self._builder.not_(self._missing(left, right)), value)
+            return
+        made = of_whole(left.value, right.value)
+        value = self._builder.extract_value(made, 0)
+        lost = self._builder.or_(self._missing(left, right), self._builder.extract_value(made, 1))
+        if flavour == op.WIDE:
+            limit = ir.Constant(WIDE, joined(LIMIT, 0))
+            for sign, end in ((">=", limit), ("<=", ir.Constant(WIDE, -joined(LIMIT, 0)))):
+                lost = self._builder.or_(lost, self._builder.icmp_signed(sign, value, end))
+        self._push_if(self._builder.not_(lost), value)
+
+    def _two(self) -> tuple[Pushed, Pushed]:
+        """The last two values, neither of which has failed."""
         right, left = self._stack.pop(), self._stack.pop()
         for tag, _value in (left, right):
             self._leave_if_failed(tag)
-        known = self._builder.and_(self._is(left.tag, op.VALUE), self._is(right.tag, op.VALUE))
-        if flavour == op.FLOATS:
-            value = self._words.cleaned(of_floats(self._words.real(left.value), self._words.real(right.value)))
-        else:
-            made = of_whole(left.value, right.value)
-            value = self._builder.extract_value(made, 0)
-            known = self._builder.and_(known, self._builder.not_(self._builder.extract_value(made, 1)))
+        return left, right
+
+    def _missing(self, left: Pushed, right: Pushed) -> Word:
+        there = self._builder.and_(self._is(left.tag, op.VALUE), self._is(right.tag, op.VALUE))
+        return self._builder.not_(there)
+
+    def _push_if(self, known: Word, value: Word) -> None:
+        """Push a value, or NULL."""
         self._stack.append(Pushed(self._or_else(known, number(op.VALUE), number(op.NULL)), value))
+
+    def _divide(self, *_: int) -> None:
+        left, right = self._two()
+        divisor = self._words.real(right.value)
+        nothing = self._builder.fcmp_ordered("==", divisor, ir.Constant(FLOAT, 0.0))
+        known = self._builder.not_(self._builder.or_(self._missing(left, right), nothing))
+        self._push_if(known, self._words.cleaned(self._builder.fdiv(self._words.real(left.value), divisor)))
+
+    def _remainder(self, flavour: int, *_: int) -> None:
+        """With the sign of the left one; a divisor of -1, by which processors may fail, leaves nothing, as 1 does."""
+        if flavour != op.INTEGERS:
+            raise UnsupportedError("remainders of floats")
+        left, right = self._two()
+        nothing = self._words.equal(right.value, 0)
+        unsafe = self._builder.or_(nothing, self._words.equal(right.value, -1))
+        rest = self._builder.srem(left.value, self._or_else(unsafe, number(1), right.value))
+        self._push_if(self._builder.not_(self._builder.or_(self._missing(left, right), nothing)), rest)
+
+    def _negate(self, flavour: int, *_: int) -> None:
+        if flavour not in (op.INTEGERS, op.FLOATS):
+            raise UnsupportedError("negative times")
+        tag, value = self._stack.pop()
+        if flavour == op.FLOATS:
+            self._stack.append(Pushed(tag, self._words.cleaned(self._builder.fneg(self._words.real(value)))))
+            return
+        lost = self._builder.and_(self._is(tag, op.VALUE), self._words.equal(value, _LOWEST))
+        self._stack.append(Pushed(self._or_else(lost, number(op.NULL), tag), self._builder.neg(value)))
+
+    def _float_below(self, *_: int) -> None:
+        last = self._stack.pop()
+        self._to_float()
+        self._stack.append(last)
+
+    def _widen(self, factor: int, below: int, *_: int) -> None:
+        place = len(self._stack) - 1 - below
+        tag, value = self._stack[place]
+        wide = self._builder.mul(self._builder.sext(value, WIDE), ir.Constant(WIDE, factor))
+        self._stack[place] = Pushed(tag, wide)
+
+    def _connect(self, deciding: int, *_: int) -> None:
+        """AND, which FALSE decides, or OR, which TRUE does."""
+        left, right = self._two()
+        decided, unknown = (
+            self._builder.or_(*(made(each) for each in (left, right)))
+            for made in (lambda each: self._is_known_as(each, deciding), lambda each: self._is(each.tag, op.NULL))
+        )
+        tag = self._or_else(decided, number(op.VALUE), self._or_else(unknown, number(op.NULL), left.tag))
+        self._stack.append(Pushed(tag, self._or_else(decided, number(deciding), left.value)))
+
+    def _is_known_as(self, given: Pushed, value: int) -> Word:
+        return self._builder.and_(self._is(given.tag, op.VALUE), self._words.equal(given.value, value))
+
+    def _not(self, *_: int) -> None:
+        tag, value = self._stack.pop()
+        self._stack.append(Pushed(tag, self._builder.zext(self._words.equal(value, 0), WORD)))
+
+    def _is_null(self, negated: int, *_: int) -> None:
+        tag, _value = self._stack.pop()
+        self._leave_if_failed(tag)
+        found = self._is(tag, op.NULL)
+        found = self._builder.not_(found) if negated else found
+        self._stack.append(Pushed(number(op.VALUE), self._builder.zext(found, WORD)))

@@ -8,6 +8,7 @@ from typing import Any
 from llvmlite import ir
 
 WORD = ir.IntType(64)
+WIDE = ir.IntType(128)
 FLOAT = ir.DoubleType()
 POINTER = WORD.as_pointer()
 _NAN = 0x7FF8000000000000
