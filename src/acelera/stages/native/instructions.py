@@ -394,10 +394,8 @@ class Instructions:
     def _connect(self, deciding: int, *_: int) -> None:
         """AND, which FALSE decides, or OR, which TRUE does."""
         left, right = self._two()
-        decided, unknown = (
-            self._builder.or_(*(made(each) for each in (left, right)))
-            for made in (lambda each: self._is_known_as(each, deciding), lambda each: self._is(each.tag, op.NULL))
-        )
+        decided = self._builder.or_(self._is_known_as(left, deciding), self._is_known_as(right, deciding))
+        unknown = self._builder.or_(self._is(left.tag, op.NULL), self._is(right.tag, op.NULL))
         tag = self._or_else(decided, number(op.VALUE), self._or_else(unknown, number(op.NULL), left.tag))
         self._stack.append(Pushed(tag, self._or_else(decided, number(deciding), left.value)))
 
