@@ -22,11 +22,6 @@ def number(value: int) -> Word:
     return ir.Constant(WORD, value)
 
 
-def is_constant(word: Word, value: int) -> bool:
-    """Whether a number is known to be this one."""
-    return isinstance(word, ir.Constant) and word.constant == value
-
-
 class Words:
     """A function that is being written; what is said next goes to the end of its current block."""
 
@@ -115,17 +110,35 @@ class Words:
 
     def each(self, begin: Word, end: Word, said: Callable[[Word, Any], None]) -> None:
         """A loop over numbers; `said` writes what happens with one, and gets the block that goes on with the next."""
+        self._loop(begin, lambda index: self.less(index, end), lambda index: self.add(index, 1), said)
+
+    def each_row(self, begin: Word, end: Word, stride: int, said: Callable[[Word, Any], None]) -> None:
+        """The same over places that are so many numbers apart."""
+        self._loop(
+            begin,
+            lambda place: self.builder.icmp_unsigned("<", place, end),
+            lambda place: self.place(place, stride),
+            said,
+        )
+
+    def _loop(
+        self,
+        begin: Word,
+        is_one: Callable[[Word], Word],
+        next_of: Callable[[Word], Word],
+        said: Callable[[Word, Any], None],
+    ) -> None:
         before, head, body, following, after = self.builder.block, *(self.block() for _ in range(4))
         self.go(head)
         self.write_at(head)
-        index = self.builder.phi(WORD)
-        index.add_incoming(begin, before)
-        self.builder.cbranch(self.less(index, end), body, after)
+        each = self.builder.phi(begin.type)
+        each.add_incoming(begin, before)
+        self.builder.cbranch(is_one(each), body, after)
         self.write_at(body)
-        said(index, following)
+        said(each, following)
         self.go(following)
         self.write_at(following)
-        index.add_incoming(self.add(index, 1), following)
+        each.add_incoming(next_of(each), following)
         self.go(head)
         self.write_at(after)
 
@@ -139,19 +152,3 @@ class Words:
             self.write_at(self.block())
 
         self.each_row(begin, end, stride, compare)
-
-    def each_row(self, begin: Word, end: Word, stride: int, said: Callable[[Word, Any], None]) -> None:
-        """A loop over places that are so many numbers apart."""
-        before, head, body, following, after = self.builder.block, *(self.block() for _ in range(4))
-        self.go(head)
-        self.write_at(head)
-        at = self.builder.phi(POINTER)
-        at.add_incoming(begin, before)
-        self.builder.cbranch(self.builder.icmp_unsigned("<", at, end), body, after)
-        self.write_at(body)
-        said(at, following)
-        self.go(following)
-        self.write_at(following)
-        at.add_incoming(self.place(at, stride), following)
-        self.go(head)
-        self.write_at(after)
