@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, Phase, assume, event, given, settings
+from hypothesis import Phase, assume, event, given, settings
 from hypothesis import strategies as st
 
 import acelera as ac
@@ -125,12 +125,7 @@ def test_batches(text: str, history: list[Change], to_frame: Callable[[pa.Table]
 @IGNORED
 @pytest.mark.slow
 @pytest.mark.property
-@settings(
-    max_examples=EXAMPLES,
-    phases=UNSHRUNK,
-    derandomize="ACELERA_SPARK_EXAMPLES" not in os.environ,
-    suppress_health_check=[HealthCheck.filter_too_much],
-)
+@settings(max_examples=EXAMPLES, phases=UNSHRUNK, derandomize="ACELERA_SPARK_EXAMPLES" not in os.environ)
 @given(text=named_programs(chained=1).filter(_is_numbered), history=histories())
 def test_batches_of_rules_that_keep_to_one_key(
     text: str, history: list[Change], to_frame: Callable[[pa.Table], Any]
