@@ -18,13 +18,16 @@ import acelera as ac
 from acelera import cdc
 from acelera.errors import AggregateError, TooManyMatchesError
 from acelera.programs.problems import ProgramCheckError
+from acelera.trepl.checker import check
 from acelera.trepl.history import Change
 from acelera.trepl.on_spark.rule_frames import RuleFrames
+from acelera.trepl.parser import parse
+from acelera.trepl.splitting import parts_of
 from spark.test_change_batch import agree, rows
 from spark.test_change_streaming import outputs
 from spark.test_streaming import Files, late_events
 from trepl.strategies import programs
-from trepl.streams import histories
+from trepl.streams import RELATIONS, TIMESTAMP, histories
 
 EXAMPLES = int(os.environ.get("ACELERA_SPARK_EXAMPLES", "2"))
 UNSHRUNK = (Phase.explicit, Phase.reuse, Phase.generate)
@@ -37,12 +40,13 @@ TIMES = pa.timestamp("us", "UTC")
 ROWS = {
     "p": pa.struct([("k", pa.string()), ("v", pa.int64()), ("x", pa.float64())]),
     "q": pa.struct([("k", pa.string()), ("v", pa.int64()), ("t", TIMES)]),
+    "r": pa.struct([("k", pa.string()), ("b", pa.bool_()), ("m", pa.decimal128(6, 2)), ("d", pa.date32())]),
 }
 """The rows of the relations that random programs are about."""
 
 
 def table_of(history: Sequence[Change]) -> pa.Table:
-    """Changes of both relations: `at` is the time, `n` the instant if it is another one."""
+    """Changes of all relations: `at` is the time, `n` the instant if it is another one."""
     columns: dict[str, Any] = {
         "relation": pa.array([each.relation for each in history], pa.string()),
         "op": pa.array([each.kind for each in history], pa.string()),
@@ -66,7 +70,7 @@ def _micros(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def source(name: str, data: Any, granularity: str) -> cdc.Source:
-    """The changes of one relation, of those of both."""
+    """The changes of one relation, of those of all."""
     if isinstance(data, pa.Table):
         data = data.filter(pa.array([each == name for each in data.column("relation").to_pylist()], pa.bool_()))
         data = data.select(["op", "at", "n", f"{name}_old", f"{name}_new"])
@@ -77,9 +81,9 @@ def source(name: str, data: Any, granularity: str) -> cdc.Source:
 
 
 @st.composite
-def named_programs(draw: st.DrawFn) -> str:
+def named_programs(draw: st.DrawFn, chained: int = 3) -> str:
     """Programs in which no two modules have rules of one name, which would be outputs of one name."""
-    first, begin, second = draw(programs()).partition("Begin Module N")
+    first, begin, second = draw(programs(chained=chained)).partition("Begin Module N")
     return first + begin + re.sub(r"\bR(\d: )", r"S\1", second)
 
 
@@ -100,12 +104,37 @@ def meant(text: str, table: pa.Table, granularity: str) -> dict[str, pa.Table]:
 IGNORED = pytest.mark.filterwarnings("ignore::acelera.errors.AceleraWarning")
 
 
+def _is_numbered(text: str) -> bool:
+    """Whether a module without `partition by` is spread."""
+    try:
+        program = check(parse(text).program, RELATIONS, TIMESTAMP).program
+    except ProgramCheckError:
+        return False
+    return any(part.numbered for part in parts_of(program))
+
+
 @IGNORED
 @pytest.mark.slow
 @pytest.mark.property
 @settings(max_examples=EXAMPLES, phases=UNSHRUNK, derandomize="ACELERA_SPARK_EXAMPLES" not in os.environ)
 @given(text=named_programs(), history=histories())
 def test_batches(text: str, history: list[Change], to_frame: Callable[[pa.Table], Any]) -> None:
+    batches_agree(text, history, to_frame)
+
+
+@IGNORED
+@pytest.mark.slow
+@pytest.mark.property
+@settings(max_examples=EXAMPLES, phases=UNSHRUNK, derandomize="ACELERA_SPARK_EXAMPLES" not in os.environ)
+@given(text=named_programs(chained=1).filter(_is_numbered), history=histories())
+def test_batches_of_rules_that_keep_to_one_key(
+    text: str, history: list[Change], to_frame: Callable[[pa.Table], Any]
+) -> None:
+    batches_agree(text, history, to_frame)
+
+
+def batches_agree(text: str, history: list[Change], to_frame: Callable[[pa.Table], Any]) -> None:
+    """Frames give what a program means."""
     table = table_of(history)
     granularity = "transaction" if table.column("n")[0].as_py() < 10**6 else "timestamp"
     wanted = meant(text, table, granularity)
@@ -131,9 +160,10 @@ def streaming(text: str, files: Files) -> RuleFrames:
 def last(table: pa.Table) -> pa.Table:
     """An insert into each relation so late that all else passes."""
     after = int(table.column("at").cast(pa.int64()).to_numpy().max()) + (DELAY + 1) * 1_000_000
-    known = {"relation": pa.array([*ROWS]), "op": pa.array(["insert"] * 2), "at": pa.array([after] * 2, TIMES)}
-    known |= {f"{name}_new": pa.array([{}] * 2, kind) for name, kind in ROWS.items()}
-    return pa.table({each.name: known.get(each.name, pa.nulls(2, each.type)) for each in table.schema})
+    every = len(ROWS)
+    known = {"relation": pa.array([*ROWS]), "op": pa.array(["insert"] * every), "at": pa.array([after] * every, TIMES)}
+    known |= {f"{name}_new": pa.array([{}] * every, kind) for name, kind in ROWS.items()}
+    return pa.table({each.name: known.get(each.name, pa.nulls(every, each.type)) for each in table.schema})
 
 
 @pytest.fixture(scope="session")

@@ -1,8 +1,9 @@
-"""Modules whose rules keep to one key are split by it in process: the same comes out as without."""
+"""Modules whose rules keep to one key are split by it, in one engine or in several: the same comes out as without."""
 
 from __future__ import annotations
 
 import os
+from typing import Any
 from unittest.mock import patch
 
 import pyarrow as pa
@@ -12,8 +13,14 @@ from hypothesis import strategies as st
 
 import acelera as ac
 from acelera import cdc
+from acelera.cdc.layout import INSTANT, KIND, NEW, TIME
+from acelera.language.types import INT, STRING, from_arrow
 from acelera.trepl import engine
 from acelera.trepl.chained_keys import Chained
+from acelera.trepl.checker import check
+from acelera.trepl.parser import parse
+from acelera.trepl.resolved import Relation
+from acelera.trepl.running.module_runs import LATEST, STAGE
 
 PROGRAMS = {
     "star": "monitor r; R: (r(X, X.v > 1), * r(Y, Y.k = X.k, Y.v >= X.v)) -> write(Y.k, Y.v, Count(Y));",
@@ -65,6 +72,45 @@ def test_as_without(name: str, given_: list[dict[str, object]], places: list[int
     split = told(PROGRAMS[name], given_, cuts)
     with patch.object(engine, "chained_key", lambda *_: Chained(None, "not now")):
         assert split == told(PROGRAMS[name], given_, cuts)
+
+
+def normalized(given_: list[dict[str, Any]]) -> pa.Table:
+    """Inserts as engines take them, with their stages."""
+    instants = sorted({row["tx"] for row in given_})
+    latest = {tx: max(row["ts"] for row in given_ if row["tx"] == tx) for tx in instants}
+    return pa.table(
+        {
+            KIND: pa.array([0] * len(given_), pa.int8()),
+            f"{INSTANT}0": pa.array([row["tx"] for row in given_], pa.int64()),
+            TIME: pa.array([row["ts"] for row in given_], pa.int64()),
+            f"{NEW}k": pa.array([row["k"] for row in given_], pa.string()),
+            f"{NEW}v": pa.array([row["v"] for row in given_], pa.int64()),
+            STAGE: pa.array([instants.index(row["tx"]) + 1 for row in given_], pa.int64()),
+            LATEST: pa.array([latest[row["tx"]] for row in given_], pa.int64()),
+        }
+    )
+
+
+@pytest.mark.property
+@pytest.mark.parametrize("name", PROGRAMS)
+@settings(max_examples=int(os.environ.get("ACELERA_EXAMPLES", "10")))
+@given(rows, st.integers(0, 30))
+def test_engines_that_see_some_keys_each(name: str, given_: list[dict[str, Any]], place: int) -> None:
+    """Stages are numbered elsewhere; each engine takes its changes in two steps."""
+    relations = {"r": Relation({"k": STRING, "v": INT})}
+    program = check(parse(PROGRAMS[name]).program, relations, from_arrow(pa.int64())).program
+    ordered = sorted(given_, key=lambda row: row["tx"])
+    whole = normalized(ordered)
+    cut = sum(row["tx"] < ordered[min(place, len(ordered) - 1)]["tx"] for row in ordered)
+    found: dict[Any, set[str]] = {}
+    for some in (["a", None], ["b"], ["c"]):
+        run = engine.opened(program)
+        for piece in (whole.slice(0, cut), whole.slice(cut)):
+            own = piece.filter(pa.array([key in some for key in piece.column(f"{NEW}k").to_pylist()], pa.bool_()))
+            for action, table in run.step({"r": own}).items():
+                found.setdefault(action, set()).update(map(repr, table.to_pylist()))
+    wanted = engine.opened(program).step({"r": whole.drop_columns([STAGE, LATEST])})
+    assert found == {action: set(map(repr, table.to_pylist())) for action, table in wanted.items() if table.num_rows}
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

@@ -32,14 +32,15 @@ def module(name: str, monitored: str, *rules: str, derived: str = "") -> str:
 
 MAKER = module("A", "p, delete(p) as gone partition by k", "p(X) -> d(X.k, X.v)", derived="d(k, v)")
 ONE = "one task, which sees all changes in order, as"
+KEPT_TO = "which its rules keep to; stages are numbered before, over all keys"
 
 B_HAS_NONE = "B has no `partition by` (B1 looks for {} of whatever k)"
 
 SPREAD = {
     "a key": ([module("A", "p partition by k, v", "p -> write(1)")], ["module A: spread by key, p by k, v"]),
     "none": (
-        [module("A", "p", "p(X) -> write(X.v)")],
-        [f"module A: {ONE} A has no `partition by` (its rules keep to one k, but stages are numbered over all of them)"],
+        [module("A", "p", "(p(X), p(Y)) -> write(X.v)")],
+        [f"module A: {ONE} A has no `partition by` (A1 looks for p(Y) of whatever k)"],
     ),
     "on their own": (
         [module("A", "p partition by k", "p -> write(1)"), module("B", "p, q", "q -> write(1)")],
@@ -59,8 +60,9 @@ SPREAD = {
         ["module A: spread by key, p by k", "module B: spread by key, p by j"],
     ),
     "neither": (
-        [module("A", "p", "p(X) -> d(X.k)", derived="d(k)"), module("B", "d, q", "d -> write(1)")],
-        [f"modules A, B: {ONE} A has no `partition by` (its rules keep to one k, but stages are numbered over all of them)"],
+        [module("A", "p", "(any, p(X), any) -> d(X.k)", derived="d(k)"), module("B", "d, q", "d -> write(1)")],
+        [f"modules A, B: {ONE} A has no `partition by` (A1 can be completed by any or by an absence, which other events "
+         "are as well)"],
     ),
 }  # fmt: skip
 
@@ -87,6 +89,14 @@ APART = {
         [MAKER, module("B", "d, p partition by v", "d -> write(1)")],
         ["module A: spread by key, p by k", "module B: spread by key, A.d by v; p by v"],
         "p is split by k and, for B, by v",
+    ),
+    "keys that nobody declares": (
+        [module("A", "p, q", "(q(X), p(Y, Y.k = X.k)) -> d(X.k, Y.v)", derived="d(k, v)"),
+         module("B", "d", "(d(X), d(Y, Y.v = X.v)) -> write(1)"), module("C", "d", "(d(X), d(Y)) -> write(1)")],
+        [f"module A: spread by key, p by k; q by k, {KEPT_TO}", f"module B: spread by key, A.d by v, {KEPT_TO}",
+         f"module C: {ONE} C has no `partition by` (C1 looks for d(Y) of whatever k)"],
+        "A has no `partition by` (its rules keep to one k, but stages are numbered over all of them, which takes frames "
+        "that are all there)",
     ),
     "of different types": (
         [module("A", "f, n partition by k", "n(X) -> d(X.k)", derived="d(k)"),

@@ -5,8 +5,8 @@ of the whole module. So its instants are numbered first, each of which is one st
 of the same length, instants are numbered within each, and those of all spans before are added. No task has to see all
 of them, and the numbers do not depend on how Spark spreads rows. Then rows are joined with the number of their stage.
 
-Whatever looks at all instants, or at all of a span, reads the same columns of them, their latest times as well: so Spark
-sees that it is the same, and finds them once.
+What looks at all instants, or at all of a span, counts them by all of their columns: so Spark sees that these are the
+same rows, and finds them once.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ import pyarrow as pa
 from acelera.spark.spark_expressions import ticks_of
 from acelera.trepl.on_spark.travelling import LAST, NUMBER, SOURCE, WHEN, Travelling
 
-SPANS = 1024
-"""How many spans a history is cut into."""
+AT_ONCE = 10_000
+"""How many instants a span should have."""
 
 _FAR = 1e300
 """Farther away than this no span ends, or its length would be no number."""
@@ -47,27 +47,27 @@ def _numbered(instants: Any, travelling: Travelling) -> Any:
     from pyspark.sql import Window, functions
 
     names = travelling.instant_names
-    within = functions.row_number().over(Window.partitionBy("low", "span").orderBy(*names))
-    ranked = _cut(instants, travelling).withColumn("rank", within)
-    last = functions.max(functions.struct("rank", LAST))
-    spans = ranked.groupBy("low", "span").agg(last.getField("rank").alias("count"))
-    earlier = Window.partitionBy("low").orderBy("span").rowsBetween(Window.unboundedPreceding, -1)
+    cut = _cut(instants, travelling)
+    spans = cut.groupBy("total", "span").agg(functions.call_function("count", *names, LAST).alias("count"))
+    earlier = Window.partitionBy("total").orderBy("span").rowsBetween(Window.unboundedPreceding, -1)
     before = functions.coalesce(functions.sum("count").over(earlier), functions.lit(0))
+    rank = functions.row_number().over(Window.partitionBy("total", "span").orderBy(*names))
+    ranked = cut.withColumn("rank", rank)
     found = ranked.join(functions.broadcast(spans.select("span", before.alias("before"))), "span")
     return found.select(*names, (functions.col("rank") + functions.col("before")).alias(NUMBER), LAST)
 
 
 def _cut(instants: Any, travelling: Travelling) -> Any:
-    """Instants with their span: the number of it, and `low` and `high`, where the first and the last instant are."""
+    """Instants with the number of their span, and with the total of instants."""
     from pyspark.sql import functions
 
     place = _place(functions.col(travelling.instant_names[0]), travelling.instants[0])
-    placed = functions.struct(place.alias("place"), LAST)
-    low, high = (end(placed).getField("place") for end in (functions.min, functions.max))
-    ends = instants.agg(low.alias("low"), high.alias("high"))
-    low, high = functions.col("low"), functions.col("high")
-    span = functions.floor((place - low) / functions.nullif(high - low, functions.lit(0.0)) * SPANS)
-    return instants.crossJoin(functions.broadcast(ends)).withColumn("span", functions.coalesce(span, functions.lit(0)))
+    total = functions.count(LAST).alias("total")
+    ends = instants.agg(functions.min(place).alias("low"), functions.max(place).alias("high"), total)
+    low, high, spans = functions.col("low"), functions.col("high"), functions.ceil(functions.col("total") / AT_ONCE)
+    span = functions.floor((place - low) / functions.nullif(high - low, functions.lit(0.0)) * spans)
+    cut = instants.crossJoin(functions.broadcast(ends))
+    return cut.select(*instants.columns, "total", functions.coalesce(span, functions.lit(0)).alias("span"))
 
 
 def _place(instant: Any, kind: pa.DataType) -> Any:
