@@ -14,9 +14,14 @@ import pytest
 
 import acelera as ac
 from acelera import cdc
+from acelera.language.types import INT, STRING, from_arrow
+from acelera.trepl.checker import check
 from acelera.trepl.on_spark import stage_numbers
 from acelera.trepl.on_spark.rule_frames import RuleFrames
-from acelera.trepl.on_spark.travelling import LAST, NUMBER, WHEN, Travelling
+from acelera.trepl.on_spark.travelling import LAST, NUMBER, WHEN, Travelling, travelling
+from acelera.trepl.parser import parse
+from acelera.trepl.resolved import Relation
+from acelera.trepl.splitting import parts_of
 from spark.test_change_batch import SECOND, agree, at, changes
 from tiers import thinned
 
@@ -83,6 +88,18 @@ def test_the_latest_time_of_a_stage_is_that_of_all_keys(to_frame: ToFrame) -> No
     agree(frames, tables)
 
 
+@pytest.mark.parametrize("together", [False, True])
+def test_a_key_that_no_rule_reads_travels(together: bool) -> None:
+    """Engines keep instances apart by it, in a stream, too."""
+    relations = {"r": Relation({"k": STRING, "v": INT, "w": INT})}
+    program = check(parse("monitor r; R: r(X) -> write(X.v);").program, relations, from_arrow(pa.int64())).program
+    schema = pa.schema([(name, pa.int64()) for name in ("#instant.0", "#time", "new.k", "new.v", "new.w")])
+    (part,) = parts_of(program, together)
+    (feed,) = travelling(part, program, {"r": schema}).feeds
+    assert feed.values.names == ["new.k", "new.v"]
+
+
+@pytest.mark.slow
 def test_nothing_happens(to_frame: ToFrame) -> None:
     program = ac.trepl("monitor p, q; R: (p(X), q(Y, Y.k = X.k)) -> write(1);")
     frames = program.run({name: cdc.changes(to_frame(P.slice(0, 0))) for name in "pq"})
@@ -101,6 +118,7 @@ def test_keys_are_in_different_tasks(to_frame: ToFrame, spark: Any) -> None:
     assert sorted(key for keys in by_task.values() for key in keys) == sorted(f"key {number}" for number in range(20))
 
 
+@pytest.mark.slow
 def test_operations_of_different_keys_are_told_apart(to_frame: ToFrame) -> None:
     tables = {"a": pa.table({"ts": [1, 2], "k": [1, 1]}), "b": pa.table({"ts": [3, 2], "k": [3, 2]})}
     given = {name: cdc.inserts(to_frame(table), order_by="ts") for name, table in tables.items()}
@@ -127,11 +145,11 @@ def test_instants_are_numbered_in_spans(name: str, to_frame: ToFrame) -> None:
     kinds, made = INSTANTS[name]
     numbers = [random.Random(1).randint(0, 41) for _ in range(60)] + [0, 41]
     instants = [made(number) for number in numbers]
-    travelling = Travelling((), tuple(kinds), pa.int64())
+    travels = Travelling((), tuple(kinds), pa.int64())
     columns = [pa.array(column, kind) for column, kind in zip(zip(*instants, strict=True), kinds, strict=True)]
-    table = pa.table([*columns, pa.array(range(len(numbers)))], names=[*travelling.instant_names, WHEN])
+    table = pa.table([*columns, pa.array(range(len(numbers)))], names=[*travels.instant_names, WHEN])
     with patch.object(stage_numbers, "AT_ONCE", 3):
-        found = stage_numbers.with_stages(to_frame(table), travelling, apart=False).toArrow()
+        found = stage_numbers.with_stages(to_frame(table), travels, apart=False).toArrow()
     rank = {instant: number for number, instant in enumerate(sorted({*instants}), 1)}
     latest = {instant: time for time, instant in enumerate(instants)}
     wanted = [(time, rank[instant], latest[instant]) for time, instant in enumerate(instants)]
