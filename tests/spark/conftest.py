@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 
 from acelera.spark.schemas import spark_schema
+from acelera.trepl.on_spark import running_frames
 
 OPTIONS = {
     "spark.ui.enabled": "false",
@@ -73,3 +74,9 @@ def conf(spark: Any) -> Iterator[Callable[[str, str], None]]:
     yield set_to
     for name, value in before.items():
         spark.conf.set(name, value)
+
+
+@pytest.fixture
+def many_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What only pays with many cores is done with two."""
+    monkeypatch.setattr(running_frames, "MANY_CORES", 1)

@@ -16,7 +16,7 @@ import acelera as ac
 from acelera import cdc
 from acelera.language.types import INT, STRING, from_arrow
 from acelera.trepl.checker import check
-from acelera.trepl.on_spark import stage_numbers
+from acelera.trepl.on_spark import running_frames, stage_numbers
 from acelera.trepl.on_spark.rule_frames import RuleFrames
 from acelera.trepl.on_spark.travelling import LAST, NUMBER, WHEN, Travelling, travelling
 from acelera.trepl.parser import parse
@@ -24,6 +24,8 @@ from acelera.trepl.resolved import Relation
 from acelera.trepl.splitting import parts_of
 from spark.test_change_batch import SECOND, agree, at, changes
 from tiers import thinned
+
+pytestmark = pytest.mark.usefixtures("many_cores")
 
 ToFrame = Callable[[pa.Table], Any]
 
@@ -157,6 +159,15 @@ def test_instants_are_numbered_in_spans(name: str, to_frame: ToFrame) -> None:
 
 
 # --- what is said -----------------------------------------------------------------------------------------------------
+
+
+def test_few_cores_are_not_worth_it(to_frame: ToFrame, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(running_frames, "MANY_CORES", 8)
+    explained = ac.trepl("monitor p; R: (p(X), p(Y, Y.k = X.k)) -> write(1);").explain(sources(to_frame))
+    assert explained.endswith(
+        "module Main: one task, which sees all changes in order, as Main has no `partition by` (its rules keep to one "
+        "k, but stages are numbered over all of them, which pays with 8 cores or more)"
+    )
 
 
 def test_explain(to_frame: ToFrame, spark: Any) -> None:

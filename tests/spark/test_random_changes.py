@@ -127,6 +127,7 @@ def test_batches(text: str, history: list[Change], to_frame: Callable[[pa.Table]
 @pytest.mark.property
 @settings(max_examples=EXAMPLES, phases=UNSHRUNK, derandomize="ACELERA_SPARK_EXAMPLES" not in os.environ)
 @given(text=named_programs(chained=1).filter(_is_numbered), history=histories())
+@pytest.mark.usefixtures("many_cores")
 def test_batches_of_rules_that_keep_to_one_key(
     text: str, history: list[Change], to_frame: Callable[[pa.Table], Any]
 ) -> None:

@@ -8,6 +8,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from functools import reduce
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -123,9 +124,19 @@ def refuse_alike(frame: Any, read: Iterable[str], noun: str) -> None:
             )
 
 
+def cores(spark: Any) -> float:
+    """How many tasks run at once; of a cluster that is reached by a connection nobody knows, so that they are many."""
+    return inf if is_connected(spark) else int(spark.sparkContext.defaultParallelism)
+
+
+def is_connected(spark: Any) -> bool:
+    """Whether a session is of Spark Connect: the server is elsewhere."""
+    return ".connect." in type(spark).__module__
+
+
 def see_to_python(spark: Any) -> None:
     """On one machine, workers run this Python if nobody has said which; another most likely lacks what this one has."""
-    if ".connect." in type(spark).__module__:  # the workers' Python is the server's affair
+    if is_connected(spark):  # the workers' Python is the server's affair
         return
     context = spark.sparkContext
     if not context.master.startswith("local"):

@@ -22,6 +22,10 @@ Fed = tuple[str | None, str]
 """What comes to modules from outside: a relation, which has no module, or a derived event of another one."""
 
 
+WHOLE = "which takes frames that are all there"
+"""What it takes to number stages before rows are spread."""
+
+
 @dataclass(frozen=True)
 class Part:
     """Some modules that run together.
@@ -50,22 +54,28 @@ class Part:
         return f"{names}: spread by key, {'; '.join(splits)}{kept}"
 
 
-def parts_of(program: Program, together: bool = False) -> tuple[Part, ...]:
+def parts_of(program: Program, together: bool = False, unnumbered: str | None = None) -> tuple[Part, ...]:
     """The parts of a program, those that feed others first.
 
     Modules that feed each other, but cannot be split by one key, are parts of their own if one of them can be split; if
-    they must stay `together`, as in a stream, they are one part that is not.
+    they must stay `together`, as in a stream, they are one part that is not. `unnumbered` says what it would take to
+    number stages before, if they are not to be.
     """
     found: list[Part] = []
     for modules in _components(program):
-        keys, reason = _common_key(modules, program)
+        keys, reason = _common_key(modules, program, unnumbered)
         if reason is None:
             found.append(Part(_names(modules), keys))
-        elif together or not any(each.partition or chained_key(each, program).key for each in modules):
+        elif together or not any(each.partition or _chained(each, program, unnumbered) for each in modules):
             found.append(Part(_names(modules), _unsplit(modules), reason))
         else:
-            found += [_alone(module, program) for module in modules]
+            found += [_alone(module, program, unnumbered) for module in modules]
     return tuple(found)
+
+
+def _chained(module: Module, program: Program, unnumbered: str | None) -> str | None:
+    """The key that a module without `partition by` is spread by."""
+    return chained_key(module, program).key if unnumbered is None else None
 
 
 def everything(program: Program) -> Part:
@@ -73,11 +83,11 @@ def everything(program: Program) -> Part:
     return Part(_names(program.modules), _unsplit(program.modules), "they are all of the program")
 
 
-def _alone(module: Module, program: Program) -> Part:
-    keys, reason = _common_key([module], program)
+def _alone(module: Module, program: Program, unnumbered: str | None) -> Part:
+    keys, reason = _common_key([module], program, unnumbered)
     if reason is None:
         return Part((module.name,), keys)
-    key, unsplit = chained_key(module, program).key, _unsplit([module])
+    key, unsplit = _chained(module, program, unnumbered), _unsplit([module])
     if key is None:
         return Part((module.name,), unsplit, reason)
     return Part((module.name,), dict.fromkeys(unsplit, (key,)), numbered=True)
@@ -120,12 +130,14 @@ def _unsplit(modules: Sequence[Module]) -> dict[Fed, tuple[str, ...]]:
 # --- keys -------------------------------------------------------------------------------------------------------------
 
 
-def _common_key(modules: Sequence[Module], program: Program) -> tuple[dict[Fed, tuple[str, ...]], str | None]:
+def _common_key(
+    modules: Sequence[Module], program: Program, unnumbered: str | None
+) -> tuple[dict[Fed, tuple[str, ...]], str | None]:
     """The attributes that split all that comes to modules; or why there are none."""
     keys: dict[Fed, tuple[str, ...]] = {}
     for module in modules:
         if not module.partition:
-            return {}, _unpartitioned(module, program)
+            return {}, _unpartitioned(module, program, unnumbered)
     for module, event in fed_from_outside(modules):
         fed = (event.module, event.name)
         if keys.setdefault(fed, module.partition) != module.partition:
@@ -133,10 +145,10 @@ def _common_key(modules: Sequence[Module], program: Program) -> tuple[dict[Fed, 
     return keys, _astray(modules) or _of_other_types(modules, program)
 
 
-def _unpartitioned(module: Module, program: Program) -> str:
+def _unpartitioned(module: Module, program: Program, unnumbered: str | None) -> str:
     """What it means that a module has no `partition by`."""
     key, reason = chained_key(module, program)
-    over_all = "but stages are numbered over all of them, which takes frames that are all there"
+    over_all = f"but stages are numbered over all of them, {unnumbered or WHOLE}"
     why = f"its rules keep to one {key}, {over_all}" if key else reason
     return f"{module.name} has no `partition by` ({why})"
 

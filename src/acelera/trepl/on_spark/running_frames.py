@@ -8,7 +8,7 @@ from typing import Any
 from acelera.errors import UsageError
 from acelera.language.aggregates import own_aggregates
 from acelera.language.schema import names_alike
-from acelera.spark.running import tells_case
+from acelera.spark.running import cores, tells_case
 from acelera.trepl.actions.action_rows import column_of
 from acelera.trepl.agreement import Incoming
 from acelera.trepl.doing import Acting
@@ -20,7 +20,10 @@ from acelera.trepl.on_spark.whole_frames import run_whole
 from acelera.trepl.resolved import Program
 from acelera.trepl.rule_options import How
 from acelera.trepl.rule_outputs import Output
-from acelera.trepl.splitting import everything, parts_of
+from acelera.trepl.splitting import WHOLE, everything, parts_of
+
+MANY_CORES = 8
+"""With so many it pays to number stages before rows are spread: that takes as long as three or four passes of two."""
 
 
 def run_frames(
@@ -59,7 +62,7 @@ def is_growing(incoming: Incoming) -> bool:
 def plan_on_spark(program: Program, incoming: Incoming) -> list[str]:
     """How Spark runs a program, in words."""
     grows = is_growing(incoming)
-    lines = [part.line() for part in parts_of(program, together=grows)]
+    lines = [part.line() for part in parts_of(program, grows, _unnumbered(incoming))]
     return [
         f"on Spark, {'as a stream' if grows else 'over frames that are all there'}",
         *(f"  {line}" for line in lines),
@@ -81,8 +84,16 @@ def _tasks(program: Program, incoming: Incoming, how: How, together: bool) -> tu
     apart, schemas = how.granularity == "operation", _schemas(incoming)
     return tuple(
         PartTask(program, part, travelling(part, program, schemas), how.max_tuples, apart, own_aggregates())
-        for part in parts_of(program, together)
+        for part in parts_of(program, together, _unnumbered(incoming))
     )
+
+
+def _unnumbered(incoming: Incoming) -> str | None:
+    """What it would take to number stages before rows are spread, if it is not worth it here."""
+    if is_growing(incoming):
+        return WHOLE
+    spark = next(iter(incoming.sources.values())).held.frame.sparkSession
+    return None if cores(spark) >= MANY_CORES else f"which pays with {MANY_CORES} cores or more"
 
 
 def _schemas(incoming: Incoming) -> dict[str, Any]:
