@@ -22,7 +22,7 @@ from acelera.stages.plain_machine import Happened, PlainMachine, Stage, Standing
 from acelera.stages.quick_machine import QuickMachine
 from acelera.tables import leaves, plain_values
 from acelera.trepl.running.module_runs import Answer, Given
-from acelera.trepl.running.ordering import is_in_order
+from acelera.trepl.running.ordering import fitting, is_in_order
 from acelera.trepl.time_functions import Functions
 from acelera.trepl.translation.machines import Translation
 
@@ -84,7 +84,7 @@ class Quick:
             found = self._machine.strings.numbers(column)
             return np.where(column.is_null().to_numpy(zero_copy_only=False), 0, found) if column.null_count else found
         if kind is Kind.FLOAT:
-            floats = np.asarray(_filled(column.cast(pa.float64()), 0.0).to_numpy(zero_copy_only=False)) + 0.0
+            floats = np.asarray(_filled(fitting(column, pa.float64()), 0.0).to_numpy(zero_copy_only=False)) + 0.0
             undefined = floats != floats
             if undefined.any():
                 floats[undefined] = np.nan
@@ -93,7 +93,7 @@ class Quick:
             column = column.cast(time_type(column.type, self._code.unit))
         if kind is Kind.DATE:
             column = column.cast(pa.date32()).cast(pa.int32())
-        return np.asarray(_filled(column.cast(pa.int64()), 0).to_numpy(zero_copy_only=False))
+        return np.asarray(_filled(fitting(column, pa.int64()), 0).to_numpy(zero_copy_only=False))
 
     # --- out --------------------------------------------------------------------------------------------------
 

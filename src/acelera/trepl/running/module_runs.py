@@ -18,7 +18,7 @@ from acelera.language.types import NULL, Type, unify
 from acelera.stages.counting import count_silent
 from acelera.trepl.ast import KINDS
 from acelera.trepl.resolved import EventType, Module, Program
-from acelera.trepl.running.ordering import ranks, stages, taken
+from acelera.trepl.running.ordering import fitting, picked, ranks, stages, taken
 from acelera.trepl.running.slot_columns import SlotColumns, computed, stage_columns
 from acelera.trepl.time_functions import Functions
 from acelera.trepl.translation.machines import Translation
@@ -150,16 +150,17 @@ class ModuleRun:
         ticks = np.asarray(times.cast(pa.int64()).to_numpy(zero_copy_only=False))
         alone = len(begins) == len(ticks) + 1  # each stage has one event
         firsts = order[begins[:-1]]
-        numbers, silent = self._numbered(keys[firsts], rank[firsts], told is not None)
+        stage_keys = picked(keys, firsts)
+        numbers, silent = self._numbered(stage_keys, picked(rank, firsts), told is not None)
         if told is not None:
             latest = pa.array(told.latest[firsts]).cast(times.type)
         else:
             latest = times if alone and not self._splits else self._latest(ticks, begins, numbers).cast(times.type)
         asked = Given(
-            types[order],
+            picked(types, order),
             dict(self._placed(parts, columns, order)),
             begins,
-            keys[firsts],
+            stage_keys,
             silent,
             latest,
             ticks if alone else np.minimum.reduceat(ticks, begins[:-1]),
@@ -202,7 +203,7 @@ class ModuleRun:
 
     def _key_columns(self, columns: Sequence[SlotColumns]) -> Iterator[tuple[str, Any]]:
         for name, kind in self._key_types.items():
-            parts = [each.attribute(name).cast(kind.arrow) for each in columns]
+            parts = [fitting(each.attribute(name), kind.arrow) for each in columns]
             yield name, parts[0] if len(parts) == 1 else pa.concat_arrays(parts)
 
     def _placed(

@@ -71,6 +71,16 @@ def taken(column: Any, places: Ints) -> Any:
     return column.take(pa.array(places))
 
 
+def picked(values: Ints, places: Ints) -> Ints:
+    """The same of numbers."""
+    return values if len(places) == len(values) and is_in_order(places) else values[places]
+
+
+def fitting(column: Any, kind: pa.DataType) -> Any:
+    """A column of some type; the column itself if it is of that type."""
+    return column if column.type == kind else column.cast(kind)
+
+
 def is_in_order(places: Ints) -> bool:
     """Whether places are 0, 1, 2 and so on."""
     if len(places) == 0:

@@ -19,6 +19,7 @@ from acelera.language.tree import children, fold, rebuilt, walk
 from acelera.language.types import Type, from_arrow
 from acelera.tables import leaves, plain_values
 from acelera.trepl.resolved import Field, Part, Stamp
+from acelera.trepl.running.ordering import fitting
 from acelera.trepl.time_functions import Functions
 from acelera.trepl.translation.typing import HOLDS
 
@@ -97,7 +98,7 @@ _UNKNOWN = from_arrow(pa.null())
 def computed(expression: Expression, columns: Sequence[Column], rows: int, kind: Type, functions: Functions) -> Column:
     """An expression over columns, which are called by their numbers."""
     if isinstance(expression, ast.Attribute):
-        return columns[int(expression.name)].cast(kind.arrow)
+        return fitting(columns[int(expression.name)], kind.arrow)
     return _by_value(expression, {str(number): each for number, each in enumerate(columns)}, rows, kind, functions)
 
 
