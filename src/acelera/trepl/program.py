@@ -292,7 +292,8 @@ class Program:
           derives sold(id string)
         <BLANKLINE>
         plan
-          Main: 2 states, 2 registers, compiled
+          Main: 2 states, 2 registers, compiled, step by step:
+            no machine code for events that are derived and looked at within one stage
           Main: all rules keep to id, so that instances are kept apart by it
           Main: keeps open instances for the whole history, until there is a stage that does not extend them
         """
