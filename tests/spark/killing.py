@@ -1,9 +1,10 @@
-"""Kill a stream again and again, and look whether its sink holds exactly the matches of the batch run.
+"""Kill a stream again and again, and look whether its sink holds exactly what the run in process gives.
 
-    python tests/spark/killing.py [--kills 10] [--seed 1]
+    python tests/spark/killing.py [--kills 10] [--seed 1] [--into files|sqlite|postgresql]
 
-A child process reads files as a stream and writes its matches to files. It is killed (SIGKILL, with its JVM) at random
-moments and started again from its checkpoint, while more files come. At last it may finish.
+A child process reads files as a stream and writes the matches of a query to files, or lets rules act on a database. It
+is killed (SIGKILL, with its JVM) at random moments and started again from its checkpoint, while more files come. At
+last it may finish.
 """
 
 from __future__ import annotations
@@ -12,10 +13,13 @@ import argparse
 import os
 import random
 import signal
+import sqlite3
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +28,18 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import acelera as ac
+from acelera import cdc
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from trepl.actions.servers import postgresql
 
 QUERY = ac.query("SELECT a.n, b.n, c.n MATCH A AS a ; B AS b ; C AS c PARTITION BY k WITHIN 30 SECONDS")
+RULES = ac.trepl("""
+    monitor event partition by k; derived pair(a, b);
+    Pair: (event(X, X.type = 'A'), event(Y, Y.type <> 'A'))
+      -> pair(X.n, Y.n), sql("insert into pairs values (?, ?)", X.n, Y.n), sql("update total set n = n + ?", Y.n);
+""")
+TABLES = ("create table pairs (a bigint, b bigint)", "create table total (n bigint)", "insert into total values (0)")
 PIECES, ROWS = 60, 100
 
 
@@ -34,25 +48,120 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kills", type=int, default=10)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--into", choices=SINKS, default="files", help="matches into files, or actions on a database")
     parser.add_argument("--child", type=Path, help="only read the stream in this folder")
+    parser.add_argument("--where", default="", help="the database that the child acts on")
     told = parser.parse_args()
     if told.child:
-        read(told.child)
+        read(told.child, SINKS[told.into](told.child, told.where))
         return
-    with tempfile.TemporaryDirectory() as folder:
-        sys.exit(0 if survive(Path(folder), told.kills, random.Random(told.seed)) else 1)
+    with tempfile.TemporaryDirectory() as folder, SINKS[told.into].there(Path(folder)) as sink:
+        sys.exit(0 if survive(sink, told.kills, random.Random(told.seed)) else 1)
+
+
+# --- where results go ---------------------------------------------------------------------------------------------
+
+
+class Matches:
+    """The matches of a query, in files; also what all sinks share."""
+
+    name = "files"
+
+    def __init__(self, folder: Path, where: str = "") -> None:
+        self.folder, self.where = folder, where
+
+    @classmethod
+    @contextmanager
+    def there(cls, folder: Path) -> Iterator[Matches]:
+        """The sink, before anything was written."""
+        yield cls(folder)
+
+    def writer(self, frame: Any) -> Any:
+        """What writes the results of a stream."""
+        return QUERY.run(frame, order_by="ts").writeStream.format("parquet").option("path", str(self.folder / "out"))
+
+    def found(self) -> list[str]:
+        """What is there in the end."""
+        return sorted(map(repr, session().read.parquet(str(self.folder / "out")).toArrow().to_pylist()))
+
+    def expected(self, table: pa.Table) -> list[str]:
+        """What should be there."""
+        return sorted(map(repr, QUERY.run(table, order_by="ts").to_pylist()))
+
+
+class Sqlite(Matches):
+    """What rules do: they insert pairs, which shows what is missing, and add them up, which shows what is done twice."""
+
+    name = "sqlite"
+
+    @classmethod
+    @contextmanager
+    def there(cls, folder: Path) -> Iterator[Matches]:
+        made = cls(folder, str(folder / "acted.db"))
+        made.make()
+        yield made
+
+    def connect(self) -> Any:
+        """A connection to the database."""
+        return sqlite3.connect(self.where)
+
+    def make(self) -> None:
+        """The tables that rules write to."""
+        connection = self.connect()
+        for command in TABLES:
+            connection.cursor().execute(command)
+        connection.commit()
+        connection.close()
+
+    def asked(self, question: str) -> list[Any]:
+        """The rows of a question to the database."""
+        cursor = self.connect().cursor()
+        cursor.execute(question)
+        return list(cursor.fetchall())
+
+    def writer(self, frame: Any) -> Any:
+        return RULES.run({"event": cdc.inserts(frame, time="ts")}).do(database=self.connect)
+
+    def found(self) -> list[str]:
+        (total,) = self.asked("select n from total")
+        return [*sorted(map(repr, self.asked("select a, b from pairs"))), f"total {total[0]}"]
+
+    def expected(self, table: pa.Table) -> list[str]:
+        rows = RULES.run({"event": cdc.inserts(table, time="ts")})["pair"].to_pylist()
+        return [*sorted(repr((row["a"], row["b"])) for row in rows), f"total {sum(row['b'] for row in rows)}"]
+
+
+class Postgresql(Sqlite):
+    """The same in a server of one's own."""
+
+    name = "postgresql"
+
+    @classmethod
+    @contextmanager
+    def there(cls, folder: Path) -> Iterator[Matches]:
+        with postgresql() as where:
+            made = cls(folder, where)
+            made.make()
+            yield made
+
+    def connect(self) -> Any:
+        import psycopg
+
+        return psycopg.connect(self.where)
+
+
+SINKS = {sink.name: sink for sink in (Matches, Sqlite, Postgresql)}
 
 
 # --- the process that dies ----------------------------------------------------------------------------------------
 
 
-def read(folder: Path) -> None:
+def read(folder: Path, sink: Matches) -> None:
     """Read all files as a stream, one a micro-batch, until none is left."""
     spark = session()
     frame = spark.readStream.schema(spark.read.parquet(str(folder / "in")).schema)
     frame = frame.option("maxFilesPerTrigger", 1).parquet(str(folder / "in")).withWatermark("ts", "20 seconds")
-    writer = QUERY.run(frame, order_by="ts").writeStream.format("parquet")
-    writer = writer.option("checkpointLocation", str(folder / "checkpoint")).option("path", str(folder / "out"))
+    writer = sink.writer(frame).option("checkpointLocation", str(folder / "checkpoint"))
     (folder / "reading").touch()
     writer.trigger(availableNow=True).start().awaitTermination()
 
@@ -79,8 +188,9 @@ def session() -> Any:
 # --- the process that kills ---------------------------------------------------------------------------------------
 
 
-def survive(folder: Path, kills: int, chance: random.Random) -> bool:
+def survive(sink: Matches, kills: int, chance: random.Random) -> bool:
     """Whether nothing is lost, and nothing there twice, after so many kills."""
+    folder = sink.folder
     (folder / "in").mkdir()
     table = events()
     pieces = iter(arrivals(table))
@@ -89,7 +199,7 @@ def survive(folder: Path, kills: int, chance: random.Random) -> bool:
     while killed < kills:
         put(folder, pieces, PIECES // (2 * kills))
         (folder / "reading").unlink(missing_ok=True)
-        child = start(folder)
+        child = start(sink)
         at = wait(folder, child, chance)
         if child.poll() is not None:
             print(f"the child ended by itself with {child.returncode}", flush=True)
@@ -105,11 +215,11 @@ def survive(folder: Path, kills: int, chance: random.Random) -> bool:
             flush=True,
         )
     put(folder, pieces, PIECES + 1)
-    if start(folder).wait() != 0:
+    if start(sink).wait() != 0:
         print("the last child failed")
         return False
     print(f"all is read after {time.time() - began:.0f} s: {committed(folder)} micro-batches")
-    return same(folder, table)
+    return same(sink, table)
 
 
 def events() -> pa.Table:
@@ -145,11 +255,11 @@ def put(folder: Path, pieces: Any, count: int) -> None:
         path.rename(folder / "in" / f"{number:06d}.parquet")
 
 
-def start(folder: Path) -> subprocess.Popen[bytes]:
+def start(sink: Matches) -> subprocess.Popen[bytes]:
     """A child in a process group of its own, so that its JVM dies with it."""
-    command = [sys.executable, __file__, "--child", str(folder)]
+    command = [sys.executable, __file__, "--child", str(sink.folder), "--into", sink.name, "--where", sink.where]
     environment = {"PYSPARK_PYTHON": sys.executable, **os.environ}
-    with (folder / "child.log").open("ab") as log:
+    with (sink.folder / "child.log").open("ab") as log:
         return subprocess.Popen(command, start_new_session=True, env=environment, stdout=log, stderr=log)
 
 
@@ -176,12 +286,11 @@ def committed(folder: Path) -> int:
     return sum(each.name.isdigit() for each in commits.iterdir()) if commits.is_dir() else 0
 
 
-def same(folder: Path, table: pa.Table) -> bool:
-    """Whether the sink holds the matches of the table, each once."""
-    found = sorted(map(repr, session().read.parquet(str(folder / "out")).toArrow().to_pylist()))
-    expected = sorted(map(repr, QUERY.run(table, order_by="ts").to_pylist()))
+def same(sink: Matches, table: pa.Table) -> bool:
+    """Whether the sink holds what it should, each row once."""
+    found, expected = sink.found(), sink.expected(table)
     lost, more = len(set(expected) - set(found)), len(set(found) - set(expected))
-    print(f"{len(found)} matches; lost {lost}, more than once {len(found) - len(set(found))}, wrong {more}")
+    print(f"{len(found)} rows; lost {lost}, more than once {len(found) - len(set(found))}, wrong {more}")
     return found == expected
 
 
