@@ -9,7 +9,7 @@ if __name__ == "__main__":  # pytest looks for examples in every module, also wh
     from pyspark.daemon import manager
 
     import acelera.programs.spark_streaming
-    import acelera.stages.kernel
+    import acelera.stages.kernel.advancing
     import acelera.trepl.on_spark.running_frames
     import acelera.xchangeeq.on_spark  # noqa: F401
 

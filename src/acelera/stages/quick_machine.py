@@ -14,11 +14,13 @@ from acelera.engine.registers.interned import Strings
 from acelera.engine.storage import validation as check
 from acelera.errors import AggregateError
 from acelera.language.aggregates import OVERFLOW
-from acelera.stages import kernel as k
 from acelera.stages import layout as at
 from acelera.stages import tables as t
 from acelera.stages.coding import Coded
 from acelera.stages.errors import too_many
+from acelera.stages.kernel import where as k
+from acelera.stages.kernel.advancing import advance
+from acelera.stages.kernel.arriving import find_again
 from acelera.stages.memory import Memory
 from acelera.stages.native.compiling import known, native
 
@@ -206,7 +208,7 @@ class QuickMachine:
                 self._make_room(place, memory[place])
         ranks = self.strings.ranks
         memory[at.RANKS], memory[at.RANKS_SIZE] = ranks.ctypes.data, len(ranks)
-        announce(k.advance)
+        announce(advance)
         self._advance(memory[at.STAGE_COUNT])
         width, count = memory[at.TOLD_WIDTH], memory[at.TOLD_COUNT]
         told = memory.stretch(at.TOLD)[: count * width].reshape(-1, width)
@@ -223,7 +225,7 @@ class QuickMachine:
                 reached = self._native.take_stages(self._memory.address, stage, self._most)
                 some = 1 if reached > stage + some else min(2 * some, _SOME)
                 stage = reached
-            status, stage = k.advance(self._memory.address, stage, min(stage + some, count), self._most)
+            status, stage = advance(self._memory.address, stage, min(stage + some, count), self._most)
             if status != k.DONE:
                 self._mend(status)
 
@@ -274,7 +276,7 @@ class QuickMachine:
         """The table by which those who wait are found again, and their lists."""
         self._key_rows[:, at.KEY_HEAD] = -1
         self._memory.stretch(at.WAITS_TABLE)[:] = -1
-        k.find_again(self._memory.address)
+        find_again(self._memory.address)
 
     # --- what is forgotten ------------------------------------------------------------------------------------
 
