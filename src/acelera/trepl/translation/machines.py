@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from acelera.language import ast as language
 from acelera.language.ast import Expression
@@ -17,7 +17,6 @@ from acelera.stages.model import (
     Guard,
     Head,
     Held,
-    Input,
     Machine,
     Outcome,
     Register,
@@ -27,20 +26,18 @@ from acelera.stages.model import (
     Table,
     Total,
 )
-from acelera.trepl.ast import KINDS, Goal, Test
+from acelera.trepl.ast import Goal, Test
 from acelera.trepl.conjuncts import conjuncts
-from acelera.trepl.resolved import Aggregate, Derive, EventType, Field, Module, Part, Program, Simple, Stamp
+from acelera.trepl.resolved import Aggregate, Derive, EventType, Module, Part, Program, Simple, Stamp
 from acelera.trepl.translation.choices import Taken, Together
 from acelera.trepl.translation.detectors import Detector, Term, Told, split, terms_of
+from acelera.trepl.translation.event_slots import Events
 from acelera.trepl.translation.goals_in_states import Arc, Skeleton, StarInfo
 from acelera.trepl.translation.held_terms import Terms
 from acelera.trepl.translation.liveness import live_registers, with_little_cleared
 from acelera.trepl.translation.phases import phases
 from acelera.trepl.translation.starting import begun_at_once
 from acelera.trepl.translation.typing import typed
-
-ANYONE = ""
-"""The variable of the expressions that are computed for each event, whatever it is bound to."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +52,7 @@ class Shown:
 
 @dataclass(frozen=True)
 class Translation:
-    """A machine, and what is to be computed for it: for each table the expressions of its slots, over ANYONE.
+    """A machine, and what is to be computed for it: for each table the expressions of its slots, over `ANYONE`.
 
     `names` are the tables: relations, events of other modules as `(module, name)`; own events have none. `types` has
     the number of each event type.
@@ -74,97 +71,10 @@ def translate(module: Module, program: Program) -> Translation:
     return _Assembly(module, program).assembled()
 
 
-@dataclass
-class _Events:
-    """Tables, event types and slots while they are found."""
-
-    module: Module
-    program: Program
-    types: dict[EventType, int] = field(default_factory=dict)
-    table_of_type: list[int] = field(default_factory=list)
-    tables: list[EventType | None] = field(default_factory=list)
-    names: list[str] = field(default_factory=list)
-    attributes: list[tuple[tuple[str, Type], ...]] = field(default_factory=list)  # of own events
-    slots: list[dict[Expression, Type]] = field(default_factory=list)
-    stage_slots: dict[Expression, Type] = field(default_factory=dict)
-
-    def is_own(self, event: EventType) -> bool:
-        """Whether the module makes the event."""
-        return event.kind == "derived" and event.module == self.module.name
-
-    def add_own(self, name: str, attributes: Sequence[tuple[str, Type]]) -> int:
-        """An event of the module."""
-        number = self._table(None, name)
-        self.attributes[number] = tuple(attributes)
-        self._type(EventType("derived", name, self.module.name), number)
-        return number
-
-    def table(self, event: EventType) -> int:
-        """The table of an event type; the three kinds of a relation are numbered together."""
-        if event not in self.types:
-            assert not self.is_own(event), event
-            number = self._table(event, event.name if event.module is None else f"{event.module}.{event.name}")
-            kinds = [replace(event, kind=kind) for kind in KINDS] if event.kind in KINDS else [event]
-            for each in kinds:
-                self._type(each, number)
-        return self.table_of_type[self.types[event]]
-
-    def _table(self, event: EventType | None, name: str) -> int:
-        self.tables.append(event)
-        self.names.append(name)
-        self.slots.append({})
-        self.attributes.append(())
-        return len(self.tables) - 1
-
-    def _type(self, event: EventType, table: int) -> None:
-        self.types[event] = len(self.types)
-        self.table_of_type.append(table)
-
-    def span(self, event: Simple) -> tuple[int, int]:
-        """From which event type to which."""
-        self.table(event.types[0])
-        numbers = sorted(self.types[each] for each in event.types)
-        assert numbers[-1] - numbers[0] == len(numbers) - 1
-        return numbers[0], numbers[-1] + 1
-
-    def field_type(self, table: int, term: Field) -> Type:
-        """The type of an attribute of an event."""
-        event = self.tables[table]
-        if event is None:
-            return dict(self.attributes[table])[term.attribute]
-        if event.module is not None:
-            other = next(each for each in self.program.modules if each.name == event.module)
-            return other.derived[event.name][term.attribute]
-        return self.program.relations[event.name].attributes[term.attribute]
-
-    def slot(self, table: int, expression: Expression, kind: Type) -> Expression:
-        """What is read of an event."""
-        expression = _of_anyone(expression)
-        if self.tables[table] is not None:
-            return Input(_number(self.slots[table], expression, kind))
-        if isinstance(expression, Field):
-            names = [name for name, _ in self.attributes[table]]
-            return Input(names.index(expression.attribute))
-        return Input(len(self.attributes[table]) + _number(self.stage_slots, expression, kind))
-
-
-def _number(found: dict[Expression, Type], expression: Expression, kind: Type) -> int:
-    found.setdefault(expression, kind)
-    return list(found).index(expression)
-
-
-def _of_anyone(expression: Expression) -> Expression:
-    def combine(node: Expression, inner: Sequence[Expression]) -> Expression:
-        made = rebuilt(node, inner)
-        return replace(made, variable=ANYONE) if isinstance(made, Field | Stamp | Part | Aggregate) else made
-
-    return fold(expression, combine)
-
-
 class _Assembly:
     def __init__(self, module: Module, program: Program) -> None:
         self.module, self.program = module, program
-        self.events = _Events(module, program)
+        self.events = Events(module, program)
         self.registers: list[Register] = []
         self.states = [State("start")]
         self.edges: list[Edge] = []
