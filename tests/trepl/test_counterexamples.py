@@ -32,6 +32,11 @@ CASES: dict[str, tuple[str, str, list[str]]] = {
         "a1 / a2",
         ["1: 1", "2: 2"],
     ),
+    "a star that any begins: the run of one key keeps that of another from beginning": (
+        "monitor a; R: * (any, a(X, X.k = First(X.k))) -> write(X.k);",
+        "a1 / a1 / a2 / a2",
+        ["1: 1", "2: 1"],
+    ),
     "any with a test that does not hold": ("monitor a; R: (any, 1 = 0, a(X)) -> write(X.k);", "a1 / a2", []),
     "the first of one of two, of which one is a first": (
         "monitor a, b; R: first({first(a), b}) -> write(1);",

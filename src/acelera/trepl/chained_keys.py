@@ -3,7 +3,8 @@
 A rule keeps to the attribute k if all that it looks for, absent events, too, has the k of the first event that it
 finds: each goal says so itself, by `Y.k = X.k` with an event before it (goals of `&` may say it right after), and in a
 star that comes first by `X.k = First(X.k)`. What a rule derives has that k, too. A rule that can be completed by `any`
-or by an absence is completed by events of other keys, and `first` and `prior` look at all of them.
+or by an absence is completed by events of other keys, and `first` and `prior` look at all of them. Where `any` begins
+the rounds of the star that comes first, runs of one key keep those of others from beginning.
 """
 
 from __future__ import annotations
@@ -84,6 +85,8 @@ def _strays(rule: Rule, key: str, module: Module) -> str | None:
     if any(isinstance(goal, ast.Any | ast.Not) for goal in _last(rule.goal)):
         return f"{rule.name} can be completed by any or by an absence, which other events are as well"
     events = list(_placed(rule.goal))
+    if events and _any_begins_rounds(rule.goal, events[0].goal):
+        return f"{rule.name} has a star that begins with any, which extends runs of whatever {key}"
     tied: dict[str, Simple] = {}
     for number, each in enumerate(events):
         if not (_begins(each, key) if number == 0 else _is_tied(each, key, tied)):
@@ -98,14 +101,26 @@ def _said(goal: Simple) -> str:
     return name if goal.variable is None else f"{name}({goal.variable})"
 
 
+def _any_begins_rounds(goal: ast.Goal, event: Simple) -> bool:
+    """Whether the rounds of a star in which an event stands can begin with `any`."""
+    stars = [each for each in ast.walk(goal) if isinstance(each, ast.Star)]
+    around = [star for star in stars if any(inner is event for inner in ast.walk(star))]
+    return any(isinstance(first, ast.Any) for star in around for first in _at_end(star, 0))
+
+
 def _last(goal: ast.Goal) -> Iterator[ast.Goal]:
     """The goals that can come last."""
+    return _at_end(goal, -1)
+
+
+def _at_end(goal: ast.Goal, end: int) -> Iterator[ast.Goal]:
+    """The goals that can come first (0) or last (-1)."""
     todo = [goal]
     while todo:
         each = todo.pop()
         match each:
             case ast.Sequence(goals, _):
-                todo.append([inner for inner in goals if not isinstance(inner, ast.Test)][-1])
+                todo.append([inner for inner in goals if not isinstance(inner, ast.Test)][end])
             case ast.Both() | ast.Either() | ast.Star():
                 todo += ast.children(each)
             case _:
