@@ -103,7 +103,7 @@ def _said(goal: Simple) -> str:
 
 def _any_begins_rounds(goal: ast.Goal, event: Simple) -> bool:
     """Whether the rounds of a star in which an event stands can begin with `any`."""
-    stars = [each for each in ast.walk(goal) if isinstance(each, ast.Star)]
+    stars: list[ast.Goal] = [each for each in ast.walk(goal) if isinstance(each, ast.Star)]
     around = [star for star in stars if any(inner is event for inner in ast.walk(star))]
     return any(isinstance(first, ast.Any) for star in around for first in _at_end(star, 0))
 
