@@ -292,6 +292,30 @@ def test_rows_that_are_refused(rows: list[dict[str, Any]], options: dict[str, An
     assert message in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("row", "options", "message"),
+    [
+        ({"op": "i", "old": NESTED[0]["new"]}, {}, "row 5 is an insert, but has no new values: `new` is NULL"),
+        ({"op": "u", "old": NESTED[0]["new"]}, {}, "row 5 is an update, but has no new values: `new` is NULL"),
+        ({"op": "d", "new": NESTED[0]["new"]}, {}, "row 5 is a delete, but has no old values: `old` is NULL"),
+        ({"op": "d"}, {"old": None}, "row 1 is a delete, but has no old values: `new` is NULL"),
+    ],
+)
+def test_structs_that_a_change_demands(row: dict[str, Any], options: dict[str, Any], message: str) -> None:
+    whole = {"ts": 4, "tx": 9, "old": None, "new": None, **row}
+    rows = [whole] if options else [*NESTED, whole]
+    columns = pa.Table.from_pylist(NESTED).schema
+    source = cdc.changes(pa.Table.from_pylist(rows, columns).drop_columns(["old"] if options else []), **options)
+    with pytest.raises(DataError) as caught:
+        source.normalized()
+    assert message in str(caught.value)
+
+
+def test_columns_of_a_side_may_all_be_null() -> None:
+    rows = [{"ts": 1, "op": op, "old_v": None, "new_v": None} for op in "iud"]
+    assert told(cdc.changes(rows).normalized(), "v") == [(kind, 1, (None,), (None,)) for kind in range(3)]
+
+
 def test_operations_have_instants_of_their_own() -> None:
     source = cdc.changes(NESTED, order_by=["tx"])
     with pytest.raises(DataError, match=r"rows 1 and 2 are of one instant: both have tx = 7.*Add a column to order_by"):

@@ -109,6 +109,7 @@ def test_frames_tell_what_tables_tell(name: str, to_frame: ToFrame) -> None:
                 'has op = x, which is no kind of change: {"ts":1',
             ),
             ([*NESTED, {**NESTED[0], "op": None}], cdc.changes, "has no kind of change: op is NULL"),
+            ([*NESTED, {**NESTED[3], "old": None}], cdc.changes, "is a delete, but has no old values: `old` is NULL"),
             ([*MESSAGES, message("t", None, None)], cdc.debezium, "pass truncate='skip'"),
             ([{"payload": each} for each in (*MESSAGES, None)], cdc.debezium, "is a tombstone"),
             (

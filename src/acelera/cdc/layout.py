@@ -139,7 +139,7 @@ def no_values(side: Side, prefix: str) -> str:
     """What is wrong with a change that lacks the row that its kind demands."""
     name = prefix.rstrip(".")
     where = f": `{said(side.row)}` is NULL" if side.row else ", for which there is no column"
-    return f"but has no {name} values{where}. Have the database tell whole rows, or leave such messages out"
+    return f"but has no {name} values{where}. Have the database tell whole rows, or leave such changes out"
 
 
 # --- columns ----------------------------------------------------------------------------------------------------------
