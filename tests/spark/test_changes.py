@@ -195,6 +195,11 @@ def test_streams(spark: Any, tmp_path: Path) -> None:
         )
 
 
+def test_texts_that_do_not_tell_their_types(to_frame: ToFrame) -> None:
+    with pytest.raises(SchemaError, match=r"on Spark, JSON texts without a schema beside the payload .* with schema=…"):
+        cdc.debezium(to_frame(pa.Table.from_pylist(texts(MESSAGES))))
+
+
 def test_micro_batches(to_frame: ToFrame) -> None:
     """A source from columns alone takes frames, too."""
     table = pa.Table.from_pylist([message("u", ROME, OSLO)])

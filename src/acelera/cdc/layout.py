@@ -175,7 +175,7 @@ def demand(schema: pa.Schema, name: object, purpose: str, hint: str, roots: Sequ
         path = find(schema, name, root)
         if path is not None:
             return path
-    known = [said(path[len(root) :]) for root in roots for path in _all_paths(schema, root)]
+    known = list(dict.fromkeys(said(path[len(root) :]) for root in roots for path in _all_paths(schema, root)))
     near = did_you_mean(name, known) or f" (columns: {listing(known)})."
     raise SchemaError(f"there is no column `{name}` that {purpose}{near} {hint}")
 

@@ -126,7 +126,7 @@ class Source:
         before = 0
         for batch in self.held.tables():
             rows = rows_of(batch, self.held.schema, before)
-            yield replace(rows, whole=self.held.whole)
+            yield replace(rows, whole=self.held.whole, named=self.held.named)
             before += len(rows.numbers)
 
     def _changes(self, rows: Rows, granularity: str) -> tuple[pa.Table, Numbers]:

@@ -122,5 +122,5 @@ def told_types(frame: Any, column: str, table: str | None) -> Described:
     except (ValueError, AttributeError):
         schema = None
     if not isinstance(schema, Mapping):
-        raise SchemaError(f"the JSON texts of this frame do not tell what is in them; {_NEEDED}")
+        raise SchemaError(f"on Spark, JSON texts without a schema beside the payload do not tell types; {_NEEDED}")
     return of_connect(schema)

@@ -12,9 +12,11 @@ import click
 import pyarrow as pa
 
 from acelera import cdc
+from acelera.cdc.message_files import messages_in
+from acelera.cdc.rows import Held
 from acelera.cli.inputs import Input, Inputs, find_inputs
 from acelera.cli.progress import Progress
-from acelera.cli.sources import lines_of, sources_of
+from acelera.cli.sources import sources_of
 from acelera.errors import did_you_mean
 from acelera.trepl.agreement import told_of
 
@@ -133,8 +135,7 @@ def _table(files: ChangeFiles, progress: Progress) -> pa.Table:
     return pa.Table.from_batches(batches, sources[0].schema)
 
 
-def _messages(files: ChangeFiles) -> pa.Table:
+def _messages(files: ChangeFiles) -> Held:
     """A message a line."""
     value = str(files.options.get("value", "value"))
-    lines = [line for part in files.parts for file in part.files for line in lines_of(file)]
-    return pa.table({value: pa.array(lines, pa.binary())})
+    return messages_in([file for part in files.parts for file in part.files], value, needed=True)
