@@ -125,12 +125,32 @@ def test_frames_tell_what_tables_tell(name: str, to_frame: ToFrame) -> None:
             (
                 texts([message("c", None, {"id": "x"})]),
                 lambda data: cdc.debezium(data, schema={"id": int}),
-                "MALFORMED_RECORD",
+                "a message has a value that does not fit its type; the columns of its table are id int64: "
+                '{"op": "c", "before": null, "after": {"id": "x"}',
             ),
             (
                 [{"value": "{"}],
                 lambda data: cdc.debezium(data, schema={"id": int}, tombstones="skip"),
-                "MALFORMED_RECORD",
+                "a message is no JSON: {",
+            ),
+            (
+                [{"value": "3"}],
+                lambda data: cdc.debezium(data, schema={"id": int}, tombstones="skip"),
+                "does not fit",
+            ),
+            *(
+                (
+                    texts([message("c", None, {"v": 1}), message("c", None, {"v": value})]),
+                    lambda data, kind=kind: cdc.debezium(data, schema={"v": kind}),
+                    f"a value that does not fit its type; the columns of its table are v {kind}: ",
+                )
+                for value, kind in [
+                    ("x", pa.decimal128(5, 2)),
+                    ("x", pa.date32()),
+                    (7.5, pa.int64()),
+                    ("x", pa.timestamp("us", "UTC")),
+                    ("99999999999999999999", pa.timestamp("us")),
+                ]
             ),
             (
                 texts([{"id": 3}]),
