@@ -228,17 +228,30 @@ def test_what_can_be_read_once_says_so() -> None:
         (
             lambda: cdc.inserts(TICKS, time="tss"),
             SchemaError,
-            "no column `tss` that tells when a change happened; did you mean `ts`",
+            "no column `tss` that tells when a change happened; did you mean `ts`? (columns: ts, id, price). Name it with",
         ),
         (lambda: cdc.inserts(TICKS, time="id"), SchemaError, "`id` is string, which is no time"),
         (lambda: cdc.inserts(TICKS, time_unit="years"), UsageError, "time_unit='years' is not known"),
-        (lambda: cdc.inserts(TICKS, order_by="seq"), SchemaError, "no column `seq` that orders changes"),
+        (
+            lambda: cdc.inserts(TICKS, order_by="seq"),
+            SchemaError,
+            "no column `seq` that orders changes (columns: ts, id, price). Name others with order_by=…",
+        ),
+        (
+            lambda: cdc.inserts(TICKS, order_by="ts, price"),
+            SchemaError,
+            "Name others with order_by=…; several columns are a list: order_by=['ts', 'price']",
+        ),
         (lambda: cdc.inserts(TICKS, order_by=[]), UsageError, "no list of columns"),
         (lambda: cdc.inserts(TICKS, order_by=[3]), UsageError, "3 is no name of a column"),
         (lambda: cdc.inserts([{"ts": 1, "v": [1]}], order_by="v"), SchemaError, "has no order"),
         (lambda: cdc.inserts([{"ts": 1, "v": 1, "V": 2}]), SchemaError, "`v` and `V` differ in case alone"),
         (lambda: cdc.inserts({"orders": TICKS}), UsageError, "a source is of one relation"),
-        (lambda: cdc.changes(NESTED, op="kind"), SchemaError, "no column `kind` that tells the kind of a change"),
+        (
+            lambda: cdc.changes([{"id": 1, **row} for row in FLAT], op="kind"),
+            SchemaError,
+            "no column `kind` that tells the kind of a change (columns: id, ts, op, tx, ",
+        ),
         (lambda: cdc.changes(NESTED, old="before"), SchemaError, "or say old=None if there are no old values"),
         (
             lambda: cdc.changes([{"ts": 1, "op": "i", "v": 1}]),
@@ -281,7 +294,7 @@ def test_refused(make: Callable[[], Any], error: type[AceleraError], message: st
         ([{"ts": 1, "tx": 1}, {"ts": 2, "tx": None}], {"order_by": "tx"}, "row 2 has no instant: `tx` is NULL"),
         ([{"ts": 2**60}], {"time_unit": "s"}, "row 1: `ts` is 1152921504606846976, which is too large"),
         ([{"op": None}], {}, "row 1 has no kind of change: `op` is NULL"),
-        ([{"op": "updat"}], {}, "row 1: `op` is 'updat', which is no kind of change; did you mean `update`?"),
+        ([{"op": "upsert"}], {}, "row 1: `op` is 'upsert', which is no kind of change; it is one of i, insert, u,"),
     ],
 )
 def test_rows_that_are_refused(rows: list[dict[str, Any]], options: dict[str, Any], message: str) -> None:

@@ -106,7 +106,7 @@ def test_frames_tell_what_tables_tell(name: str, to_frame: ToFrame) -> None:
             (
                 [{"ts": 1, "op": "x", "old_v": 1, "new_v": 2}],
                 cdc.changes,
-                'has op = x, which is no kind of change: {"ts":1',
+                'x, which is no kind of change; it is one of i, insert, u, update, d, delete: {"ts":1',
             ),
             ([*NESTED, {**NESTED[0], "op": None}], cdc.changes, "has no kind of change: op is NULL"),
             ([*NESTED, {**NESTED[3], "old": None}], cdc.changes, "is a delete, but has no old values: `old` is NULL"),

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from acelera.cdc.connect_schemas import Columns, Described, of_connect
 from acelera.cdc.json_values import array_of, inferred, settled
+from acelera.cdc.layout import as_list
 from acelera.cdc.message_tables import refuse_tables
 from acelera.cdc.rows import Rows
 from acelera.errors import AceleraWarning, DataError, SchemaError, did_you_mean, listing, outside
@@ -207,7 +208,7 @@ def envelopes(column: str, known: Described, around: Iterable[str], table: str |
         if name not in types or pa.types.is_nested(types[name]):
             raise SchemaError(
                 f"the type of `{name}` in messages is not known{did_you_mean(name, types)}; give the schema of a "
-                "message with schema=…, or name another column"
+                f"message with schema=…, or name another column{as_list(name, 'order_by')}"
             )
     return JsonEnvelopes(column, known.row, {name: types[name] for name in around}, table, asked)
 
