@@ -31,6 +31,7 @@ FLAT = [
     }
     for row in NESTED
 ]
+MIXED = [{"ts": at, "v": 1} for at in (pd.Timestamp("2024-01-01"), None, "2024-01-02")]
 CHANGES = [  # kind, time, then id, city and tx of new and old
     (0, 1, (1, "Rome", 7), (None, None, None)),
     (1, 2, (1, "Oslo", 7), (1, "Rome", 7)),
@@ -231,6 +232,18 @@ def test_what_can_be_read_once_says_so() -> None:
             "no column `tss` that tells when a change happened; did you mean `ts`? (columns: ts, id, price). Name it with",
         ),
         (lambda: cdc.inserts(TICKS, time="id"), SchemaError, "`id` is string, which is no time"),
+        (
+            lambda: cdc.inserts(pd.DataFrame({"ts": [1, None], "v": [1, 2]})),
+            SchemaError,
+            "`ts` is double, which is no time; times are timestamps, dates or integers: cast it. In pandas, a missing "
+            "time makes integers doubles",
+        ),
+        (
+            lambda: cdc.inserts(pd.DataFrame(MIXED)),
+            DataError,
+            "the values of `ts` are not of one type, but Timestamp and",
+        ),
+        (lambda: cdc.inserts(MIXED), DataError, "the values of `ts` are not of one type, but Timestamp and str; make"),
         (lambda: cdc.inserts(TICKS, time_unit="years"), UsageError, "time_unit='years' is not known"),
         (
             lambda: cdc.inserts(TICKS, order_by="seq"),
