@@ -63,7 +63,7 @@ def debezium(
 
     data
         Messages as columns (`before`, `after`, `op`, `source` …), or as JSON texts in a column: a table of any kind
-        that queries take, a Spark frame, columns alone, or the name of a file with a message a line.
+        that queries take, a Spark frame, columns alone, or the name of a file, packed or not, with a message a line.
     snapshot
         Rows that were there when Debezium began to read (`r`) are `"insert"`s, or one can `"skip"` them.
     truncate, tombstones
