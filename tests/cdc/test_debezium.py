@@ -334,6 +334,16 @@ def test_batches_of_messages() -> None:
     assert told(pa.concat_tables(found), "id", "city") == CHANGES
 
 
+@pytest.mark.parametrize("form", [list, wrapped], ids=["dicts", "payloads"])
+def test_batches_of_dicts(form: Callable[[Any], Any]) -> None:
+    """Tombstones, and messages of other tables with other types, may be among them."""
+    source = cdc.debezium(pa.Table.from_pylist(form(MESSAGES)).schema, table="customers", tombstones="skip")
+    others = [message("c", None, {"id": "x"}, source={"table": "orders"})]
+    found = [source.normalize(batch) for batch in ([None], [*form([*others, *MESSAGES]), None], form(others))]
+    assert [each.num_rows for each in found] == [0, len(MESSAGES), 0]
+    assert told(found[1], "id", "city") == CHANGES
+
+
 @pytest.mark.parametrize(
     ("make", "error", "message_"),
     [

@@ -112,7 +112,9 @@ def _given(data: object, value: str, table: str | None, schema: object) -> Held:
     """What holds messages; in those of dicts, only the table has columns."""
     if isinstance(data, str | FilePath):
         return messages_in([data], value, needed=schema is None)
-    return held(of_one_table(data, table, value) if isinstance(data, list | tuple) else data)
+    found = held(of_one_table(data, table, value))
+    names = found.schema.names
+    return replace(found, prepared=lambda batch: of_one_table(batch, table, value, names))
 
 
 def _root(schema: pa.Schema, value: str) -> Path | None:

@@ -17,16 +17,18 @@ def roots(value: str) -> tuple[Path, ...]:
     return (), ("payload",), (value,), (value, "payload")
 
 
-def of_one_table(rows: Sequence[Any], table: str | None, value: str) -> Sequence[Any]:
+def of_one_table(rows: object, table: str | None, value: str, columns: Sequence[str] | None = None) -> object:
     """Dicts in which messages of other tables have no columns, so that these are not taken for those of the table.
 
-    None is a message without a value.
+    None is a message without a value. What is no list is as it was. Where `columns` are known, others have come before.
     """
-    rows = [{} if row is None else row for row in rows]
+    if not isinstance(rows, list | tuple):
+        return rows
+    rows = [dict.fromkeys(columns or ()) if row is None else row for row in rows]
     if table is None:
         return rows
     found = [_message(row, value) for row in rows]
-    refuse_tables(tables_of(message for _, message in found), table, whole=True)
+    refuse_tables(tables_of(message for _, message in found), table, whole=columns is None)
     return [
         row if message is None or tables_of([message]) == {table} else _without_columns(row, root)
         for row, (root, message) in zip(rows, found, strict=True)

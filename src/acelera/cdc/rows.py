@@ -117,6 +117,8 @@ class Held:
     """Whether all rows are in memory, to be looked at more than once."""
     named: Named = numbered
     """What people call the row of a number."""
+    prepared: Callable[[object], object] = lambda batch: batch
+    """What is done with further rows before they are a table."""
 
 
 def held(data: object) -> Held:
