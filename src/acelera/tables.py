@@ -52,7 +52,8 @@ def to_arrow(table: object) -> pa.Table:
         try:
             return _from_pandas(table) if pandas else pa.table(table)
         except (pa.ArrowException, ValueError, TypeError) as error:
-            raise DataError(f"the data frame cannot be read as an Arrow table: {error}") from None
+            why = (_mixed_column(table) if pandas else None) or error
+            raise DataError(f"the data frame cannot be read as an Arrow table: {why}") from None
     raise UsageError(
         f"cannot read events from {type(table).__name__}; give a pyarrow table, reader or dataset, a pandas or polars "
         "data frame, or a list of dicts"
@@ -117,8 +118,34 @@ def _from_dicts(rows: Sequence[Any]) -> pa.Table:
         try:
             columns[name] = pa.array(values)
         except (pa.ArrowException, OverflowError, ValueError, TypeError) as error:
-            raise DataError(f"the values of `{name}` are not of one type that Arrow knows: {error}") from None
+            raise DataError(_no_column(name, values, error)) from None
     return pa.table(columns)
+
+
+def _mixed_column(frame: Any) -> str | None:
+    """What is wrong with the first column of a data frame that is no column of Arrow; None if all are."""
+    for name, column in frame.items():
+        try:
+            pa.array(column, from_pandas=True)
+        except (pa.ArrowException, OverflowError, ValueError, TypeError) as error:
+            return _no_column(name, list(column), error)
+    return None
+
+
+def _no_column(name: object, values: Sequence[Any], error: Exception) -> str:
+    """What is wrong with values that are no column of Arrow."""
+    kinds = list(dict.fromkeys(type(value).__name__ for value in values if not _is_missing(value)))
+    if len(kinds) < 2:
+        return f"the values of `{name}` are not of one type that Arrow knows: {error}"
+    return (
+        f"the values of `{name}` are not of one type, but {' and '.join(kinds)}; make them one where they are made: "
+        "times with pd.to_datetime(…), others with astype(…)"
+    )
+
+
+def _is_missing(value: object) -> bool:
+    """Whether this is how Python, numpy or pandas say that there is no value."""
+    return value is None or (isinstance(value, float) and value != value) or type(value).__name__ == "NaTType"
 
 
 def refuse_bad_text(table: pa.Table, numbers: npt.NDArray[Any] | None) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import decimal
+import gzip
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +14,7 @@ import pyarrow as pa
 import pytest
 
 from acelera import cdc
-from acelera.errors import AceleraError, DataError, SchemaError, UsageError
+from acelera.errors import AceleraError, AceleraWarning, DataError, SchemaError, UsageError
 from cdc.messages import CHANGES, MESSAGES, OSLO, ROME, connect_schema, message, texts, wrapped
 
 SCHEMA = {"id": "int", "city": "string"}
@@ -52,16 +53,70 @@ def test_all_forms_tell_the_same(form: str) -> None:
 def test_a_file_of_messages(tmp_path: Path) -> None:
     path = tmp_path / "customers.jsonl"
     path.write_text("\n".join(each["value"] for each in texts(MESSAGES)) + "\n\n")
-    source = cdc.debezium(path, tombstones="skip")
-    assert told(source.normalized(), "id", "city") == CHANGES
-    with pytest.raises(DataError, match="row 6 is a tombstone"):
-        cdc.debezium(str(path)).normalized()
+    assert told(cdc.debezium(path).normalized(), "id", "city") == CHANGES
+    path.write_text("\ufeff \n" + path.read_text().replace("\n", "\r\n \r\n"))
+    assert told(cdc.debezium(str(path)).normalized(), "id", "city") == CHANGES
+    packed = tmp_path / "customers.jsonl.gz"
+    packed.write_bytes(gzip.compress(path.read_bytes()))
+    assert told(cdc.debezium(packed).normalized(), "id", "city") == CHANGES
     with pytest.raises(UsageError, match="No such file"):
         cdc.debezium("nowhere.jsonl")
 
 
+LINE = json.dumps(message("c", None, ROME))
+
+
+@pytest.mark.parametrize(
+    ("content", "message_"),
+    [
+        (f"{LINE}\n\n{LINE}x\n", f"m.jsonl, line 3: this is no JSON (Extra data, at character {len(LINE) + 1}): {{"),
+        (f"{LINE}\n\n3\n", "m.jsonl, line 3: this is no message of Debezium: 3"),
+        (f"{LINE}\n\nnull", "m.jsonl, line 3 is a tombstone"),
+        (f"{LINE}\n\n{json.dumps(message('x', None, ROME))}", "m.jsonl, line 3: `value.op` is 'x'"),
+        (f"{LINE}\n\n".encode() + b'{"\xe4"', "m.jsonl, line 3: this is no text in UTF-8: b'{\"\\xe4\"'"),
+        (
+            json.dumps([json.loads(LINE)], indent=1),
+            "m.jsonl has to have one message a line; this looks like a JSON array",
+        ),
+        (b"PAR1....", "m.jsonl is not JSON lines; read it with pyarrow and pass the table"),
+        (LINE.encode("utf-16"), "m.jsonl is not JSON lines"),
+        ("\n", "m.jsonl, so the columns of the table are not known; give schema=…"),
+    ],
+)
+def test_files_that_are_refused(content: str | bytes, message_: str, tmp_path: Path) -> None:
+    path = tmp_path / "m.jsonl"
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    with pytest.raises(AceleraError) as caught:
+        cdc.debezium(path).normalized()
+    assert message_ in str(caught.value)
+
+
+def test_a_file_without_messages_whose_columns_are_known(tmp_path: Path) -> None:
+    path = tmp_path / "m.jsonl"
+    path.touch()
+    assert cdc.debezium(path, schema=SCHEMA).normalized().num_rows == 0
+
+
+def test_columns_that_no_message_has() -> None:
+    source = cdc.debezium(texts([*MESSAGES, None]), schema={**SCHEMA, "cty": str}, tombstones="skip")
+    words = (
+        "schema=… has the column `cty`, which is in no message, so it is NULL; did you mean `city`? (columns: id, city)"
+    )
+    with pytest.warns(AceleraWarning) as caught:
+        assert source.normalized()["new.cty"].null_count == len(MESSAGES)
+    assert [str(each.message) for each in caught] == [words]
+
+
+@pytest.mark.filterwarnings("error")
+def test_columns_that_a_message_may_still_have() -> None:
+    known = {**SCHEMA, "zip": int}
+    cdc.debezium({"value": str}, schema=known).normalize(texts(MESSAGES))
+    cdc.debezium(texts([message("t", None, None)]), schema=known, truncate="skip").normalized()
+    cdc.debezium(texts([*MESSAGES, message("c", None, {"zip": 1})]), schema=known).normalized()
+
+
 def test_what_is_skipped() -> None:
-    for rows in (texts([*MESSAGES, message("t", None, None), None]), [*MESSAGES, message("t", None, None), {}]):
+    for rows in (texts([*MESSAGES, message("t", None, None), None]), [*MESSAGES, message("t", None, None), {}, None]):
         source = cdc.debezium(rows, snapshot="skip", truncate="skip", tombstones="skip")
         assert told(source.normalized(), "id", "city") == CHANGES[1:]
 
@@ -85,16 +140,18 @@ def test_other_orders(rows: list[dict[str, Any]]) -> None:
     assert cdc.debezium(rows, time="ts_ms").normalized()["#time"].cast(pa.int64())[0].as_py() == 1_007_000
 
 
-@pytest.mark.parametrize("as_text", [False, True])
-def test_one_table_of_several(as_text: bool) -> None:
+@pytest.mark.parametrize(
+    "form",
+    [list, texts, wrapped, lambda rows: [{"value": {"payload": each}} for each in rows]],
+    ids=["dicts", "texts", "payloads", "payloads in a value"],
+)
+def test_one_table_of_several(form: Callable[[Any], Any]) -> None:
     others = [message("c", None, {"id": "x", "total": 1.5}, source={"table": "orders"})]
-    if as_text:
-        source = cdc.debezium(texts([*others, *MESSAGES]), table="customers")
-        assert list(source.attributes) == ["id", "city"]
-    else:
-        renamed = [{**each, "after": {"number": 1}} for each in others]
-        source = cdc.debezium([*renamed, *MESSAGES], table="customers")
+    source = cdc.debezium(form([*others, *MESSAGES]), table="customers")
+    assert list(source.attributes) == ["id", "city"]
     assert told(source.normalized(), "id", "city") == CHANGES
+    with pytest.raises(DataError, match=r"row 2.*'x'"):
+        cdc.debezium(form([*others, message("x", None, ROME)]), table="customers").normalized()
 
 
 OTHERS = [message("c", None, {"id": 1, "city": "Rome"}, source={"table": "orders"})]
@@ -277,6 +334,16 @@ def test_batches_of_messages() -> None:
     assert told(pa.concat_tables(found), "id", "city") == CHANGES
 
 
+@pytest.mark.parametrize("form", [list, wrapped], ids=["dicts", "payloads"])
+def test_batches_of_dicts(form: Callable[[Any], Any]) -> None:
+    """Tombstones, and messages of other tables with other types, may be among them."""
+    source = cdc.debezium(pa.Table.from_pylist(form(MESSAGES)).schema, table="customers", tombstones="skip")
+    others = [message("c", None, {"id": "x"}, source={"table": "orders"})]
+    found = [source.normalize(batch) for batch in ([None], [*form([*others, *MESSAGES]), None], form(others))]
+    assert [each.num_rows for each in found] == [0, len(MESSAGES), 0]
+    assert told(found[1], "id", "city") == CHANGES
+
+
 @pytest.mark.parametrize(
     ("make", "error", "message_"),
     [
@@ -286,7 +353,21 @@ def test_batches_of_messages() -> None:
             "snapshot='maybe' is not known; it is one of 'insert', 'skip'",
         ),
         (lambda: cdc.debezium(MESSAGES, schema=SCHEMA), UsageError, "schema=… is for messages as JSON texts"),
-        (lambda: cdc.debezium([{"v": 1}]), SchemaError, "there are no messages of Debezium in these columns (v)"),
+        (
+            lambda: cdc.debezium([{"v": 1}]),
+            SchemaError,
+            "these are no messages of Debezium: their columns (v) are neither `op`, `before` and `after`",
+        ),
+        (
+            lambda: cdc.debezium([{"ts": 1, "op": "i", "old_v": 1, "new_v": 1}]),
+            SchemaError,
+            "or did you mean cdc.changes",
+        ),
+        (
+            lambda: cdc.debezium([{"op": "c", "before": None, "after": {"v": 1}}]),
+            SchemaError,
+            "that tells when a change happened (columns: op, before, after, before.v, after.v). Name it with time=…",
+        ),
         (lambda: cdc.debezium({"value": str}), SchemaError, "give schema=…"),
         (
             lambda: cdc.debezium(MESSAGES, time="source.ts"),
@@ -298,8 +379,12 @@ def test_batches_of_messages() -> None:
             SchemaError,
             "`source.lsm` in messages is not known; did you mean `source.lsn`",
         ),
-        (lambda: cdc.debezium([{"value": "{"}]), DataError, "row 1: `value` is no JSON"),
-        (lambda: cdc.debezium([{"value": "3"}]), DataError, "row 1: `value` is 3, which is no message of Debezium"),
+        (
+            lambda: cdc.debezium([{"value": "{"}]),
+            DataError,
+            "row 1: this is no JSON (Expecting property name enclosed in double quotes, at",
+        ),
+        (lambda: cdc.debezium([{"value": "3"}]), DataError, "row 1: this is no message of Debezium: 3"),
         (
             lambda: cdc.debezium(texts([message("c", None, {"v": 1}), message("c", None, {"v": "x"})])),
             DataError,

@@ -31,6 +31,7 @@ FLAT = [
     }
     for row in NESTED
 ]
+MIXED = [{"ts": at, "v": 1} for at in (pd.Timestamp("2024-01-01"), None, "2024-01-02")]
 CHANGES = [  # kind, time, then id, city and tx of new and old
     (0, 1, (1, "Rome", 7), (None, None, None)),
     (1, 2, (1, "Oslo", 7), (1, "Rome", 7)),
@@ -228,17 +229,42 @@ def test_what_can_be_read_once_says_so() -> None:
         (
             lambda: cdc.inserts(TICKS, time="tss"),
             SchemaError,
-            "no column `tss` that tells when a change happened; did you mean `ts`",
+            "no column `tss` that tells when a change happened; did you mean `ts`? (columns: ts, id, price). Name it with",
         ),
         (lambda: cdc.inserts(TICKS, time="id"), SchemaError, "`id` is string, which is no time"),
+        (
+            lambda: cdc.inserts(pd.DataFrame({"ts": [1, None], "v": [1, 2]})),
+            SchemaError,
+            "`ts` is double, which is no time; times are timestamps, dates or integers: cast it. In pandas, a missing "
+            "time makes integers doubles",
+        ),
+        (
+            lambda: cdc.inserts(pd.DataFrame(MIXED)),
+            DataError,
+            "the values of `ts` are not of one type, but Timestamp and",
+        ),
+        (lambda: cdc.inserts(MIXED), DataError, "the values of `ts` are not of one type, but Timestamp and str; make"),
         (lambda: cdc.inserts(TICKS, time_unit="years"), UsageError, "time_unit='years' is not known"),
-        (lambda: cdc.inserts(TICKS, order_by="seq"), SchemaError, "no column `seq` that orders changes"),
+        (
+            lambda: cdc.inserts(TICKS, order_by="seq"),
+            SchemaError,
+            "no column `seq` that orders changes (columns: ts, id, price). Name others with order_by=…",
+        ),
+        (
+            lambda: cdc.inserts(TICKS, order_by="ts, price"),
+            SchemaError,
+            "Name others with order_by=…; several columns are a list: order_by=['ts', 'price']",
+        ),
         (lambda: cdc.inserts(TICKS, order_by=[]), UsageError, "no list of columns"),
         (lambda: cdc.inserts(TICKS, order_by=[3]), UsageError, "3 is no name of a column"),
         (lambda: cdc.inserts([{"ts": 1, "v": [1]}], order_by="v"), SchemaError, "has no order"),
         (lambda: cdc.inserts([{"ts": 1, "v": 1, "V": 2}]), SchemaError, "`v` and `V` differ in case alone"),
         (lambda: cdc.inserts({"orders": TICKS}), UsageError, "a source is of one relation"),
-        (lambda: cdc.changes(NESTED, op="kind"), SchemaError, "no column `kind` that tells the kind of a change"),
+        (
+            lambda: cdc.changes([{"id": 1, **row} for row in FLAT], op="kind"),
+            SchemaError,
+            "no column `kind` that tells the kind of a change (columns: id, ts, op, tx, ",
+        ),
         (lambda: cdc.changes(NESTED, old="before"), SchemaError, "or say old=None if there are no old values"),
         (
             lambda: cdc.changes([{"ts": 1, "op": "i", "v": 1}]),
@@ -281,7 +307,7 @@ def test_refused(make: Callable[[], Any], error: type[AceleraError], message: st
         ([{"ts": 1, "tx": 1}, {"ts": 2, "tx": None}], {"order_by": "tx"}, "row 2 has no instant: `tx` is NULL"),
         ([{"ts": 2**60}], {"time_unit": "s"}, "row 1: `ts` is 1152921504606846976, which is too large"),
         ([{"op": None}], {}, "row 1 has no kind of change: `op` is NULL"),
-        ([{"op": "updat"}], {}, "row 1: `op` is 'updat', which is no kind of change; did you mean `update`?"),
+        ([{"op": "upsert"}], {}, "row 1: `op` is 'upsert', which is no kind of change; it is one of i, insert, u,"),
     ],
 )
 def test_rows_that_are_refused(rows: list[dict[str, Any]], options: dict[str, Any], message: str) -> None:
@@ -290,6 +316,30 @@ def test_rows_that_are_refused(rows: list[dict[str, Any]], options: dict[str, An
     with pytest.raises(DataError) as caught:
         source.normalized("transaction" if "order_by" in options else "timestamp")
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("row", "options", "message"),
+    [
+        ({"op": "i", "old": NESTED[0]["new"]}, {}, "row 5 is an insert, but has no new values: `new` is NULL"),
+        ({"op": "u", "old": NESTED[0]["new"]}, {}, "row 5 is an update, but has no new values: `new` is NULL"),
+        ({"op": "d", "new": NESTED[0]["new"]}, {}, "row 5 is a delete, but has no old values: `old` is NULL"),
+        ({"op": "d"}, {"old": None}, "row 1 is a delete, but has no old values: `new` is NULL"),
+    ],
+)
+def test_structs_that_a_change_demands(row: dict[str, Any], options: dict[str, Any], message: str) -> None:
+    whole = {"ts": 4, "tx": 9, "old": None, "new": None, **row}
+    rows = [whole] if options else [*NESTED, whole]
+    columns = pa.Table.from_pylist(NESTED).schema
+    source = cdc.changes(pa.Table.from_pylist(rows, columns).drop_columns(["old"] if options else []), **options)
+    with pytest.raises(DataError) as caught:
+        source.normalized()
+    assert message in str(caught.value)
+
+
+def test_columns_of_a_side_may_all_be_null() -> None:
+    rows = [{"ts": 1, "op": op, "old_v": None, "new_v": None} for op in "iud"]
+    assert told(cdc.changes(rows).normalized(), "v") == [(kind, 1, (None,), (None,)) for kind in range(3)]
 
 
 def test_operations_have_instants_of_their_own() -> None:

@@ -189,6 +189,20 @@ WRONG: list[tuple[list[str], int, str]] = [
     ([*RUN, "--source", "stock=none.csv"], 2, "there is no file or folder `none.csv`"),
     ([*RUN, "--source", "stock=stock.csv,tim=at"], 2, "tim=… is no option of a source; did you mean `time`?"),
     ([*RUN, "--source", "stock=inserts:stock.csv,op=at"], 2, "op=… is no option of inserts; there are time, order_by"),
+    (
+        [*RUN, "--source", "stock=other.csv,op=kind"],
+        2,
+        "op=… is no option of inserts, which the columns of `other.csv` look like; if they are changes, write --source "
+        "stock=changes:other.csv,op=…",
+    ),
+    ([*RUN, "--source", "stock=change:stock.csv"], 2, "no kind of source `change`; did you mean `changes:stock.csv`?"),
+    (
+        [*RUN, "--source", "stock=stock.csv,order_by=ts,id,time=ts"],
+        2,
+        "order_by=ts,id: several columns are written order_by=ts+id",
+    ),
+    ([*RUN, "--source", "stock=debezium:m.jsonl"], 1, "`stock`: m.jsonl, line 3: this is no JSON (Expecting value, at"),
+    ([*RUN, "--source", "stock=debezium:no.jsonl"], 1, "`stock`: there is no message in no.jsonl"),
     ([*RUN, "--source", "stock=s3://x/y.csv"], 2, "programs run here"),
     ([*RUN, "--source", "stock=stock.csv", "--source", "stock=q.csv"], 2, "there is no file or folder `q.csv`"),
     ([*RUN, "--source", "stock=stock.csv", "--source", "stock=stock.csv"], 2, "--source stock=… is there twice"),
@@ -218,6 +232,9 @@ WRONG: list[tuple[list[str], int, str]] = [
 def test_mistakes(acelera: Acelera, given: list[str], code: int, says: str) -> None:
     Path("broken.trepl").write_text("monitor a; R: a(X) => write(X.v);")
     Path("rules.txt").write_text(f"-- rules\n{RULES}")
+    put("other.csv", ["ts,kind,id,old_price,new_price", "1,u,a,9,10"])
+    put("m.jsonl", ["", "{}", "x"])
+    put("no.jsonl", [])
     before = there()
     result: Any = acelera(*given)
     assert (result.exit_code, result.stdout) == (code, "") and says in result.stderr

@@ -106,9 +106,10 @@ def test_frames_tell_what_tables_tell(name: str, to_frame: ToFrame) -> None:
             (
                 [{"ts": 1, "op": "x", "old_v": 1, "new_v": 2}],
                 cdc.changes,
-                'has op = x, which is no kind of change: {"ts":1',
+                'x, which is no kind of change; it is one of i, insert, u, update, d, delete: {"ts":1',
             ),
             ([*NESTED, {**NESTED[0], "op": None}], cdc.changes, "has no kind of change: op is NULL"),
+            ([*NESTED, {**NESTED[3], "old": None}], cdc.changes, "is a delete, but has no old values: `old` is NULL"),
             ([*MESSAGES, message("t", None, None)], cdc.debezium, "pass truncate='skip'"),
             ([{"payload": each} for each in (*MESSAGES, None)], cdc.debezium, "is a tombstone"),
             (
@@ -124,12 +125,32 @@ def test_frames_tell_what_tables_tell(name: str, to_frame: ToFrame) -> None:
             (
                 texts([message("c", None, {"id": "x"})]),
                 lambda data: cdc.debezium(data, schema={"id": int}),
-                "MALFORMED_RECORD",
+                "a message has a value that does not fit its type; the columns of its table are id int64: "
+                '{"op": "c", "before": null, "after": {"id": "x"}',
             ),
             (
                 [{"value": "{"}],
                 lambda data: cdc.debezium(data, schema={"id": int}, tombstones="skip"),
-                "MALFORMED_RECORD",
+                "a message is no JSON: {",
+            ),
+            (
+                [{"value": "3"}],
+                lambda data: cdc.debezium(data, schema={"id": int}, tombstones="skip"),
+                "does not fit",
+            ),
+            *(
+                (
+                    texts([message("c", None, {"v": 1}), message("c", None, {"v": value})]),
+                    lambda data, kind=kind: cdc.debezium(data, schema={"v": kind}),
+                    f"a value that does not fit its type; the columns of its table are v {kind}: ",
+                )
+                for value, kind in [
+                    ("x", pa.decimal128(5, 2)),
+                    ("x", pa.date32()),
+                    (7.5, pa.int64()),
+                    ("x", pa.timestamp("us", "UTC")),
+                    ("99999999999999999999", pa.timestamp("us")),
+                ]
             ),
             (
                 texts([{"id": 3}]),
@@ -192,6 +213,11 @@ def test_streams(spark: Any, tmp_path: Path) -> None:
             ).parquet(str(tmp_path)),
             key="k",
         )
+
+
+def test_texts_that_do_not_tell_their_types(to_frame: ToFrame) -> None:
+    with pytest.raises(SchemaError, match=r"on Spark, JSON texts without a schema beside the payload .* with schema=…"):
+        cdc.debezium(to_frame(pa.Table.from_pylist(texts(MESSAGES))))
 
 
 def test_micro_batches(to_frame: ToFrame) -> None:

@@ -199,6 +199,33 @@ def test_sources_agree_on_times() -> None:
         program.run({"a": inserts((1, 1)), "b": inserts((2, 2), time_unit="s")})
 
 
+def at(zone: str | None, *moments: int) -> cdc.Source:
+    return cdc.inserts(pa.table({"ts": pa.array(moments, pa.timestamp("s", zone)), "v": moments}))
+
+
+def test_times_without_a_zone_beside_moments() -> None:
+    program = ac.trepl("monitor a, b; R: (a(X), b(Y)) -> write(X.v, Y.v);")
+    for given in ({"a": at("UTC", 1), "b": at(None, 2)}, {"a": at(None, 1), "b": at("UTC", 2)}):
+        with pytest.raises(SchemaError) as caught:
+            program.run(given)
+        assert 'df["ts"].dt.tz_localize("UTC") in pandas, pc.assume_timezone(table["ts"], "UTC")' in str(caught.value)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("granularity", ["timestamp", "transaction"])
+def test_moments_of_different_zones(method: str, granularity: str) -> None:
+    program = ac.trepl("monitor a, b; R: (a(X), b(Y)) -> write(X.v, Y.v); S: b(X) -> write(X.Hour);")
+    given = {
+        name: cdc.inserts(pa.table({"ts": pa.array(times, pa.timestamp("s", zone)), "v": times}), order_by="ts")
+        for name, zone, times in [("a", "Europe/Berlin", [10, 30]), ("b", "Asia/Tokyo", [20, 7200])]
+    }
+    found = program.run(given, granularity=granularity, method=method)
+    assert found["R"]["message"].to_pylist() == ["10 20", "30 7200"]
+    assert found["R"]["Timestamp"].type == pa.timestamp("us", "UTC")
+    assert found["R"]["Timestamp"].cast(pa.int64()).to_pylist() == [20_000_000, 7_200_000_000]
+    assert found["S"]["arg1"].to_pylist() == [0, 2]
+
+
 def test_sources_agree_on_what_orders_changes() -> None:
     program = ac.trepl("monitor a, b; R: (a(X), b(Y)) -> write(X.v, Y.v);")
     given = {"a": inserts((1, 1), order_by="v"), "b": inserts((2, 2), order_by=["v", "ts"])}

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from acelera.cdc.layout import CALLED, INSTANT, SKIPPED, Clock, Layout, Operations, Side, no_values, said
 from acelera.cdc.message_tables import refuse_tables
 from acelera.cdc.rows import Numbers, Rows
-from acelera.errors import DataError, SchemaError, did_you_mean
+from acelera.errors import DataError, SchemaError
 from acelera.language.types import from_arrow
 from acelera.programs.columns import plain_column
 from acelera.programs.times import UNITS, TimeKind, kind_of, ticks_of
@@ -68,7 +68,7 @@ def _kinds(operations: Operations | None, rows: Rows) -> Kinds:
     if not (pa.types.is_string(codes.type) or pa.types.is_null(codes.type)):
         raise SchemaError(
             f"the column `{said(operations.path)}` is {codes.type}, but it tells the kind of a change by a text, such "
-            f"as {_known(operations)}"
+            f"as {operations.known}"
         )
     codes = codes.cast(pa.string())
     kinds = _kinds_of_letters(operations, codes)
@@ -110,10 +110,6 @@ def _tombstones(operations: Operations, rows: Rows, codes: pa.ChunkedArray) -> n
     return found
 
 
-def _known(operations: Operations) -> str:
-    return ", ".join(operations.kinds)
-
-
 def _refuse(operations: Operations, rows: Rows, codes: pa.ChunkedArray, place: int) -> None:
     """A row that is no change is an error."""
     code, name, row = codes[place].as_py(), said(operations.path), rows.called(place)
@@ -123,8 +119,7 @@ def _refuse(operations: Operations, rows: Rows, codes: pa.ChunkedArray, place: i
         raise DataError(f"{row} has no kind of change: `{name}` is NULL")
     if code in operations.refused:
         raise DataError(f"{row}: `{name}` is {code!r}, {operations.refused[code]}")
-    near = did_you_mean(code, operations.kinds) or f"; it is one of {_known(operations)}"
-    raise DataError(f"{row}: `{name}` is {code!r}, which is no kind of change{near}")
+    raise DataError(f"{row}: `{name}` is {code!r}, which is no kind of change; it is one of {operations.known}")
 
 
 # --- times ------------------------------------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ from acelera.cdc.layout import (
     Layout,
     Operations,
     Side,
+    as_list,
     attributes_of,
     clock,
     demand,
@@ -90,7 +91,8 @@ def _key(schema: pa.Schema, key: object) -> dict[str, pa.DataType]:
     listed = [key] if isinstance(key, str) else key
     if not isinstance(listed, Sequence) or not listed:
         raise UsageError(f"key={key!r} is no list of columns; name those that tell the rows of the table apart")
-    paths = [demand(schema, each, "is part of the key", "Name the key with key=…") for each in listed]
+    hint = f"Name the key with key=…{as_list(key, 'key')}"
+    paths = [demand(schema, each, "is part of the key", hint) for each in listed]
     found = {path[0]: type_at(schema, path[:1]) for path in paths}
     for name, kind in found.items():
         if from_arrow(kind).kind not in ORDERED | {Kind.BOOL, Kind.NULL}:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path as FilePath
 
 import pyarrow as pa
@@ -29,10 +29,11 @@ from acelera.cdc.layout import (
     orders_of,
     type_at,
 )
+from acelera.cdc.message_dicts import of_one_table, roots
+from acelera.cdc.message_files import messages_in
 from acelera.cdc.rows import Held, held, rows_of
 from acelera.cdc.source import Source
 from acelera.errors import SchemaError, UsageError, listing
-from acelera.files import reason
 from acelera.programs.columns import plain
 from acelera.tables import to_arrow
 
@@ -62,7 +63,7 @@ def debezium(
 
     data
         Messages as columns (`before`, `after`, `op`, `source` …), or as JSON texts in a column: a table of any kind
-        that queries take, a Spark frame, columns alone, or the name of a file with a message a line.
+        that queries take, a Spark frame, columns alone, or the name of a file, packed or not, with a message a line.
     snapshot
         Rows that were there when Debezium began to read (`r`) are `"insert"`s, or one can `"skip"` them.
     truncate, tombstones
@@ -91,7 +92,7 @@ def debezium(
         if choice not in _CHOICES[option]:
             known = ", ".join(map(repr, _CHOICES[option]))
             raise UsageError(f"{option}={choice!r} is not known; it is one of {known}")
-    given = held(_lines(data, value) if isinstance(data, str | FilePath) else data)
+    given = data if isinstance(data, Held) else _given(data, value, table, schema)
     root = _root(given.schema, value)
     if root is not None:
         if schema is not None:
@@ -107,26 +108,28 @@ def debezium(
     return Source(found.layout(asked), given, decoding)
 
 
-def _lines(name: str | FilePath, value: str) -> pa.Table:
-    """The lines of a file; an empty one is a message without a value."""
-    try:
-        lines = FilePath(name).read_bytes().splitlines()
-    except OSError as error:
-        raise UsageError(f"the file {name} cannot be read: {reason(error)}") from None
-    return pa.table({value: pa.array([line or None for line in lines], pa.binary())})
+def _given(data: object, value: str, table: str | None, schema: object) -> Held:
+    """What holds messages; in those of dicts, only the table has columns."""
+    if isinstance(data, str | FilePath):
+        return messages_in([data], value, needed=schema is None)
+    found = held(of_one_table(data, table, value))
+    names = found.schema.names
+    return replace(found, prepared=lambda batch: of_one_table(batch, table, value, names))
 
 
 def _root(schema: pa.Schema, value: str) -> Path | None:
     """Where messages stand as columns; None if they are JSON texts."""
-    for root in ((), ("payload",), (value,), (value, "payload")):
-        if "op" in fields_at(schema, root):
+    for root in roots(value):
+        fields = fields_at(schema, root)
+        if "op" in fields and ("before" in fields or "after" in fields):
             return root
     kind = plain(schema.field(value).type) if value in schema.names else None
     if kind in (pa.string(), pa.binary()):
         return None
     raise SchemaError(
-        f"there are no messages of Debezium in these columns ({listing(schema.names)}): neither `op`, `before` and "
-        f"`after`, nor a column `{value}` of JSON texts. Name it with value=…"
+        f"these are no messages of Debezium: their columns ({listing(schema.names)}) are neither `op`, `before` and "
+        f"`after`, nor a column `{value}` of JSON texts. Name that with value=…; or did you mean cdc.changes, or "
+        "cdc.inserts?"
     )
 
 
@@ -212,14 +215,14 @@ def _decoding(
 ) -> tuple[Held, JsonEnvelopes]:
     """How texts are decoded. To find out what is in them, those in this process are all read."""
     if schema is not None:
-        return given, envelopes(value, described(schema), around, table)
+        return given, envelopes(value, described(schema), around, table, asked=True)
     if given.frame is not None:
         from acelera.cdc.spark_json import told_types
 
-        return given, envelopes(value, told_types(given.frame, value, table), around, table)
+        return given, envelopes(value, told_types(given.frame, value, table), around, table, asked=False)
     if given.tables is None:
         raise SchemaError("from a column of JSON texts alone nothing is known of the table; give schema=…")
     given = given if given.whole else held(pa.concat_tables(map(to_arrow, given.tables())))
     assert given.tables is not None
-    rows = rows_of(next(given.tables()), given.schema)
-    return given, envelopes(value, found_out(rows, value, around, table), around, table)
+    rows = replace(rows_of(next(given.tables()), given.schema), named=given.named)
+    return given, envelopes(value, found_out(rows, value, around, table), around, table, asked=False)

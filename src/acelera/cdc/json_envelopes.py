@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -12,9 +13,10 @@ import pyarrow as pa
 
 from acelera.cdc.connect_schemas import Columns, Described, of_connect
 from acelera.cdc.json_values import array_of, inferred, settled
+from acelera.cdc.layout import as_list
 from acelera.cdc.message_tables import refuse_tables
-from acelera.cdc.rows import Numbers, Rows
-from acelera.errors import DataError, SchemaError, did_you_mean
+from acelera.cdc.rows import Rows
+from acelera.errors import AceleraWarning, DataError, SchemaError, did_you_mean, listing, outside
 from acelera.programs.columns import plain_column
 
 Message = Mapping[str, Any]
@@ -26,13 +28,15 @@ SIDES = ("before", "after")
 class JsonEnvelopes:
     """Decodes a column of texts. `row` are the columns of old and new values, `around` what else is read, by path.
 
-    With a `table`, messages about others are left out.
+    With a `table`, messages about others are left out. If columns were `asked` for by name, those that no message has
+    are warned of.
     """
 
     column: str
     row: Columns
     around: Columns
     table: str | None = None
+    asked: bool = False
 
     @property
     def struct(self) -> pa.DataType:
@@ -56,20 +60,35 @@ class JsonEnvelopes:
     def arrow(self, rows: Rows) -> Rows:
         """Rows whose texts are decoded."""
         messages = [each and _message(each) for each in decoded(rows, self.column)]
-        refuse_tables(_tables(messages), self.table, rows.whole)
+        refuse_tables(tables_of(messages), self.table, rows.whole)
         if self.table is not None:
             kept = np.array([each is None or _table(each) == self.table for each in messages], np.bool_)
             rows, messages = rows.take(kept), [each for each, keep in zip(messages, kept, strict=True) if keep]
+        if self.asked and rows.whole:
+            self._warn_of_absent(messages)
         place = rows.table.column_names.index(self.column)
-        table = rows.table.set_column(place, self.column, self._structs(messages, rows.numbers))
+        table = rows.table.set_column(place, self.column, self._structs(messages, rows))
         return replace(rows, table=table)
 
-    def _structs(self, messages: Sequence[Message | None], numbers: Numbers) -> pa.Array:
-        values = {name: _array([_part(each, name) for each in messages], self.row, name, numbers) for name in SIDES}
+    def _warn_of_absent(self, messages: Sequence[Message | None]) -> None:
+        found = [row for each in messages for side in SIDES if isinstance(row := _part(each, side), dict)]
+        absent = [name for name in self.row if not any(name in row for row in found)]
+        if found and absent:
+            there = list(dict.fromkeys(name for row in found for name in row))
+            for name in absent:
+                warnings.warn(
+                    f"schema=… has the column `{name}`, which is in no message, so it is NULL"
+                    f"{did_you_mean(name, there)} (columns: {listing(there)})",
+                    AceleraWarning,
+                    stacklevel=outside(),
+                )
+
+    def _structs(self, messages: Sequence[Message | None], rows: Rows) -> pa.Array:
+        values = {name: _array([_part(each, name) for each in messages], self.row, name, rows) for name in SIDES}
         for name, kinds in self._groups():
             parts = [_part(each, name) for each in messages]
             alone = kinds.get("")
-            values[name] = array_of(parts, alone, name, numbers) if alone else _array(parts, kinds, name, numbers)
+            values[name] = array_of(parts, alone, name, rows) if alone else _array(parts, kinds, name, rows)
         return _joined(values, [each is None for each in messages])
 
     # --- on Spark -----------------------------------------------------------------------------------------------------
@@ -88,24 +107,32 @@ def _struct(kinds: Mapping[str, pa.DataType]) -> pa.DataType:
 
 def decoded(rows: Rows, column: str) -> list[Message | None]:
     """What the texts of a column say, whatever stands around it; None for tombstones."""
-    texts = rows.raw((column,))
+    texts = plain_column(rows.raw((column,)), pa.binary())
     try:
-        texts = plain_column(texts, pa.binary()).cast(pa.string())
-    except pa.ArrowException as error:
-        raise DataError(f"the column `{column}` holds what is no text: {error}") from None
-    return [_decoded(text, number, column) for text, number in zip(texts.to_pylist(), rows.numbers, strict=True)]
+        found = texts.cast(pa.string()).to_pylist()
+    except pa.ArrowException:
+        found = [_text(each, place, rows) for place, each in enumerate(texts.to_pylist())]
+    return [_decoded(text, place, rows) for place, text in enumerate(found)]
 
 
-def _decoded(text: str | None, number: int, column: str) -> Message | None:
+def _text(written: bytes | None, place: int, rows: Rows) -> str | None:
+    try:
+        return None if written is None else written.decode()
+    except UnicodeDecodeError as error:
+        raise DataError(f"{rows.called(place)}: this is no text in UTF-8: {error.object[:60]!r}") from None
+
+
+def _decoded(text: str | None, place: int, rows: Rows) -> Message | None:
     if text is None:
         return None
     try:
         found = json.loads(text)
     except ValueError as error:
-        raise DataError(f"row {number}: `{column}` is no JSON: {error}") from None
+        why = f"{error.msg}, at character {error.pos + 1}" if isinstance(error, json.JSONDecodeError) else str(error)
+        raise DataError(f"{rows.called(place)}: this is no JSON ({why}): {text[:60]}") from None
     inner = found.get("payload", found) if isinstance(found, dict) else found
     if not (inner is None or isinstance(inner, dict)):
-        raise DataError(f"row {number}: `{column}` is {text[:60]}, which is no message of Debezium")
+        raise DataError(f"{rows.called(place)}: this is no message of Debezium: {text[:60]}")
     return found if inner is not None else None
 
 
@@ -124,19 +151,19 @@ def _table(message: Message) -> Any:
     return source.get("table") if isinstance(source, dict) else None
 
 
-def _tables(messages: Iterable[Message | None]) -> set[Any]:
+def tables_of(messages: Iterable[Message | None]) -> set[Any]:
     """The tables that messages are of, None for those that do not tell."""
     found = (_table(each) for each in messages if each is not None)
     return {each if isinstance(each, str) else None for each in found}
 
 
-def _array(values: Sequence[Any], kinds: Columns, name: str, numbers: Numbers) -> pa.Array:
+def _array(values: Sequence[Any], kinds: Columns, name: str, rows: Rows) -> pa.Array:
     """Structs of these columns."""
-    for number, value in zip(numbers, values, strict=True):
+    for place, value in enumerate(values):
         if not (value is None or isinstance(value, dict)):
-            raise DataError(f"row {number}: `{name}` is {value!r}, but it holds the values of columns")
+            raise DataError(f"{rows.called(place)}: `{name}` is {value!r}, but it holds the values of columns")
     arrays = {
-        each: array_of([_part(value, each) for value in values], kind, f"{name}.{each}", numbers)
+        each: array_of([_part(value, each) for value in values], kind, f"{name}.{each}", rows)
         for each, kind in kinds.items()
     }
     return _joined(arrays, [value is None for value in values])
@@ -171,22 +198,25 @@ KNOWN: Columns = {
 """What stands around rows in messages of all databases that have it."""
 
 
-def envelopes(column: str, known: Described, around: Iterable[str], table: str | None) -> JsonEnvelopes:
-    """How to decode a column of texts of which these types are known; `around` is what is read beside rows."""
+def envelopes(column: str, known: Described, around: Iterable[str], table: str | None, asked: bool) -> JsonEnvelopes:
+    """How to decode a column of texts of which these types are known; `around` is what is read beside rows.
+
+    Types were `asked` for by a user, or told by messages.
+    """
     types = {**known.around, **KNOWN}
     for name in around:
         if name not in types or pa.types.is_nested(types[name]):
             raise SchemaError(
                 f"the type of `{name}` in messages is not known{did_you_mean(name, types)}; give the schema of a "
-                "message with schema=…, or name another column"
+                f"message with schema=…, or name another column{as_list(name, 'order_by')}"
             )
-    return JsonEnvelopes(column, known.row, {name: types[name] for name in around}, table)
+    return JsonEnvelopes(column, known.row, {name: types[name] for name in around}, table, asked)
 
 
 def found_out(rows: Rows, column: str, around: Iterable[str], table: str | None) -> Described:
     """What messages say of their types: as Kafka Connect, if the first one does, otherwise by their values."""
     outer = [each for each in decoded(rows, column) if each is not None]
-    refuse_tables(_tables(map(_message, outer)), table, whole=True)
+    refuse_tables(tables_of(map(_message, outer)), table, whole=True)
     outer = [each for each in outer if table in (None, _table(_message(each)))]
     if outer and isinstance(outer[0].get("schema"), dict):
         return of_connect(outer[0]["schema"])

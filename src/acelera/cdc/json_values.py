@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from acelera.cdc.rows import Numbers
+from acelera.cdc.rows import Rows
 from acelera.errors import DataError
 
 
@@ -32,17 +32,17 @@ def inferred(values: Sequence[Any], name: str) -> pa.DataType:
         ) from None
 
 
-def array_of(values: Sequence[Any], kind: pa.DataType, name: str, numbers: Numbers) -> pa.Array:
-    """The array of values that are read as this type; the number of a row that cannot be read so is told."""
+def array_of(values: Sequence[Any], kind: pa.DataType, name: str, rows: Rows) -> pa.Array:
+    """The array of values of rows that are read as this type; the row that cannot be read so is told."""
     try:
         return _array(values, kind)
     except (pa.ArrowException, OverflowError, ValueError, TypeError):
-        for number, value in zip(numbers, values, strict=True):
+        for place, value in enumerate(values):
             try:
                 _array([value], kind)
             except (pa.ArrowException, OverflowError, ValueError, TypeError) as error:
                 raise DataError(
-                    f"row {number}: `{name}` is {value!r}, which cannot be read as {kind}: {error}"
+                    f"{rows.called(place)}: `{name}` is {value!r}, which cannot be read as {kind}: {error}"
                 ) from None
         raise
 

@@ -5,6 +5,8 @@ A layout is made from the columns alone, before any row is read. Tables and Spar
 
 from __future__ import annotations
 
+import difflib
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
@@ -32,6 +34,9 @@ KIND, TIME, INSTANT, NEW, OLD = "#kind", "#time", "#instant.", "new.", "old."
 GRANULARITIES = ("timestamp", "transaction", "operation")
 """What changes of one stage have in common."""
 
+_ALIKE = 0.75
+"""The part of their letters that a name and its misspelling have in common."""
+
 Path: TypeAlias = tuple[str, ...]
 """A column, then fields of structs, each in the one before."""
 
@@ -50,6 +55,11 @@ class Operations:
     any_case: bool = False
     values: tuple[Path, ...] = ()
     tombstones: int | None = None
+
+    @property
+    def known(self) -> str:
+        """The codes, for people."""
+        return ", ".join(self.kinds)
 
 
 @dataclass(frozen=True)
@@ -139,7 +149,7 @@ def no_values(side: Side, prefix: str) -> str:
     """What is wrong with a change that lacks the row that its kind demands."""
     name = prefix.rstrip(".")
     where = f": `{said(side.row)}` is NULL" if side.row else ", for which there is no column"
-    return f"but has no {name} values{where}. Have the database tell whole rows, or leave such messages out"
+    return f"but has no {name} values{where}. Have the database tell whole rows, or leave such changes out"
 
 
 # --- columns ----------------------------------------------------------------------------------------------------------
@@ -175,9 +185,20 @@ def demand(schema: pa.Schema, name: object, purpose: str, hint: str, roots: Sequ
         path = find(schema, name, root)
         if path is not None:
             return path
-    known = [said(path[len(root) :]) for root in roots for path in _all_paths(schema, root)]
-    near = did_you_mean(name, known) or f" (columns: {listing(known)})."
-    raise SchemaError(f"there is no column `{name}` that {purpose}{near} {hint}")
+    known = list(dict.fromkeys(said(path[len(root) :]) for root in roots for path in _all_paths(schema, root)))
+    near = did_you_mean(name, [each for each in known if _alike(name, each)])
+    raise SchemaError(f"there is no column `{name}` that {purpose}{near} (columns: {listing(known)}). {hint}")
+
+
+def _alike(name: str, other: str) -> bool:
+    """Whether one is most likely the other misspelt; of short names, few letters in common do not say so."""
+    return difflib.SequenceMatcher(None, name.casefold(), other.casefold()).ratio() >= _ALIKE
+
+
+def as_list(names: object, option: str) -> str:
+    """What to write instead of several columns in one text; nothing if it is one."""
+    parts = [part for part in re.split(r"[\s,;+]+", names) if part] if isinstance(names, str) else []
+    return f"; several columns are a list: {option}={parts}" if len(parts) > 1 else ""
 
 
 def _all_paths(schema: pa.Schema, root: Path) -> Iterator[Path]:
@@ -258,7 +279,8 @@ def ordering(schema: pa.Schema, names: object, roots: Sequence[Path] = ((),)) ->
     listed = [names] if isinstance(names, str) else names
     if not isinstance(listed, Sequence) or not listed:
         raise UsageError(f"order_by={names!r} is no list of columns")
-    paths = [demand(schema, each, "orders changes;", "Name others with order_by=…", roots) for each in listed]
+    hint = f"Name others with order_by=…{as_list(names, 'order_by')}"
+    paths = [demand(schema, each, "orders changes", hint, roots) for each in listed]
     found = {path: type_at(schema, path) for path in paths}
     for path, kind in found.items():
         if from_arrow(kind).kind not in ORDERED:

@@ -21,23 +21,31 @@ from acelera.tables import in_batches, is_dataset, to_arrow
 
 Numbers = npt.NDArray[np.int64]
 """The numbers of rows for people, from 1."""
+Named = Callable[[int], str]
+
+
+def numbered(number: int) -> str:
+    """What people call a row of a table."""
+    return f"row {number}"
 
 
 @dataclass(frozen=True)
 class Rows:
     """Rows of a table, with their numbers. Where they were dicts they are `loose`: what a dict lacks is NULL.
 
-    They are `whole` if no others of the source come before or after them.
+    They are `whole` if no others of the source come before or after them. `named` is what people call the row of a
+    number.
     """
 
     table: pa.Table
     numbers: Numbers
     loose: bool = False
     whole: bool = False
+    named: Named = numbered
 
     def called(self, place: int) -> str:
         """What people call a row."""
-        return f"row {self.numbers[place]}"
+        return self.named(int(self.numbers[place]))
 
     def take(self, chosen: npt.NDArray[np.bool_]) -> Rows:
         """Those rows that are chosen."""
@@ -107,6 +115,10 @@ class Held:
     tables: Callable[[], Iterator[object]] | None = None
     whole: bool = False
     """Whether all rows are in memory, to be looked at more than once."""
+    named: Named = numbered
+    """What people call the row of a number."""
+    prepared: Callable[[object], object] = lambda batch: batch
+    """What is done with further rows before they are a table."""
 
 
 def held(data: object) -> Held:

@@ -110,7 +110,7 @@ class Source:
         """
         if is_frame(batch):
             return self._on_spark(batch, granularity)
-        return self._normalize(rows_of(batch, self.held.schema, before), granularity)
+        return self._normalize(rows_of(self.held.prepared(batch), self.held.schema, before), granularity)
 
     def _normalize(self, rows: Rows, granularity: str) -> pa.Table:
         table, numbers = self._changes(rows, granularity)
@@ -126,7 +126,7 @@ class Source:
         before = 0
         for batch in self.held.tables():
             rows = rows_of(batch, self.held.schema, before)
-            yield replace(rows, whole=self.held.whole)
+            yield replace(rows, whole=self.held.whole, named=self.held.named)
             before += len(rows.numbers)
 
     def _changes(self, rows: Rows, granularity: str) -> tuple[pa.Table, Numbers]:

@@ -86,7 +86,8 @@ def _kind(operations: Operations) -> Any:
     name = said(operations.path)
     for each, why in operations.refused.items():
         found = found.when(asked == each, refusal(f"has {name} = {each}, {why}").cast("int"))
-    unknown = functions.concat(functions.lit(f"has {name} = "), code, functions.lit(", which is no kind of change"))
+    words = f", which is no kind of change; it is one of {operations.known}"
+    unknown = functions.concat(functions.lit(f"has {name} = "), code, functions.lit(words))
     lacking = functions.lit(f"has no kind of change: {name} is NULL")
     return found.otherwise(refusal(functions.coalesce(unknown, lacking)).cast("int"))
 

@@ -15,6 +15,9 @@ from acelera.errors import SchemaError
 from acelera.spark.schemas import spark_schema
 
 _FACTORS = {"s": 1_000_000, "ms": 1_000, "us": 1}
+_CORRUPT = "#corrupt"
+_SHOWN = 300
+"""Characters of a message that are shown."""
 _NEEDED = (
     "give the types of the table's columns with schema=…: a mapping of columns to types, or the schema of a message"
 )
@@ -38,16 +41,31 @@ def decoded_frame(
             for name, kinds in envelope.items()
         ]
     )
-    wanted = spark_schema(pa.schema([*read, pa.field("payload", read)]))
-    frame = frame.withColumn("#json", functions.from_json(text, wanted, {"mode": "FAILFAST"}))
+    wanted = spark_schema(pa.schema([*read, pa.field("payload", read), pa.field(_CORRUPT, pa.string())]))
+    options = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": _CORRUPT}
+    frame = frame.withColumn("#json", functions.from_json(text, wanted, options))
     inner = {
         name: functions.coalesce(column_at(("#json", "payload", name)), column_at(("#json", name))) for name in envelope
     }
+    refused = _refusal(text, row)
     parts = [
-        (inner[name] if name in flat else _converted(inner[name], kinds)).alias(name)
+        (inner[name] if name in flat else _converted(inner[name], kinds, refused)).alias(name)
         for name, kinds in envelope.items()
     ]
-    return frame.withColumn(column, functions.when(~_is_tombstone(text), functions.struct(*parts))).drop("#json")
+    read_or_refused = functions.when(column_at(("#json", _CORRUPT)).isNotNull(), refused).when(
+        ~_is_tombstone(text), functions.struct(*parts)
+    )
+    return frame.withColumn(column, read_or_refused).drop("#json")
+
+
+def _refusal(text: Any, row: Columns) -> Any:
+    """An error with the beginning of a message that cannot be read; why is found out only then."""
+    from pyspark.sql import functions
+
+    expected = ", ".join(f"{name} {kind}" for name, kind in row.items())
+    misfit = f"a message has a value that does not fit its type; the columns of its table are {expected}: "
+    why = functions.when(functions.get_json_object(text, "$").isNull(), "a message is no JSON: ").otherwise(misfit)
+    return functions.raise_error(functions.concat(why, functions.substring(text, 1, _SHOWN)))
 
 
 def _is_tombstone(text: Any) -> Any:
@@ -75,28 +93,34 @@ def _struct_read(kinds: Columns) -> pa.DataType:
     return pa.struct([pa.field(name, _as_read(kind)) for name, kind in kinds.items()])
 
 
-def _converted(struct: Any, kinds: Columns) -> Any:
-    """A struct whose texts are what they stand for."""
+def _converted(struct: Any, kinds: Columns, refused: Any) -> Any:
+    """A struct whose texts are what they stand for; `refused` is the error if one stands for nothing."""
     from pyspark.sql import functions
 
-    fields = [_value(struct.getField(name), kind).alias(name) for name, kind in kinds.items()]
+    fields = [_told(struct.getField(name), kind, refused).alias(name) for name, kind in kinds.items()]
     return functions.when(struct.isNotNull(), functions.struct(*fields))
 
 
-def _value(text: Any, kind: pa.DataType) -> Any:
-    """A time that is a text, or an integer in the unit of its type; a decimal that is a text."""
+def _told(value: Any, kind: pa.DataType, refused: Any) -> Any:
     from pyspark.sql import functions
 
     if not is_told(kind):
-        return text
+        return value
+    return functions.coalesce(_value(value, kind), functions.when(value.isNotNull(), refused))
+
+
+def _value(text: Any, kind: pa.DataType) -> Any:
+    """A time that is a text, or an integer in the unit of its type; a decimal that is a text. NULL if it is none."""
+    from pyspark.sql import functions
+
     wanted = spark_schema(pa.schema([("it", settled(kind))]))["it"].dataType
     if pa.types.is_decimal(kind):
-        return text.cast(wanted)
+        return text.try_cast(wanted)
     counted = text.rlike("^-?[0-9]+$")
-    number = functions.when(counted, text).cast("bigint")
+    number = functions.when(counted, text).try_cast("bigint")
     if pa.types.is_date(kind):
         days = functions.date_add(functions.lit("1970-01-01").cast("date"), number.cast("int"))
-        return functions.coalesce(days, functions.when(~counted, text).cast("date"))
+        return functions.coalesce(days, functions.when(~counted, text).try_cast("date"))
     if kind.unit not in _FACTORS:
         raise SchemaError(f"schema=… says {kind}, but timestamps of Spark are in microseconds; say int64, or timestamp")
     micros = number * _FACTORS[kind.unit]
@@ -106,7 +130,7 @@ def _value(text: Any, kind: pa.DataType) -> Any:
         moment = functions.lit("1970-01-01").cast("timestamp_ntz") + functions.make_dt_interval(
             secs=micros.cast("decimal(20, 0)") / 1_000_000
         )
-    return functions.coalesce(moment, functions.when(~counted, text).cast(wanted))
+    return functions.coalesce(moment, functions.when(~counted, text).try_cast(wanted))
 
 
 def told_types(frame: Any, column: str, table: str | None) -> Described:
@@ -122,5 +146,5 @@ def told_types(frame: Any, column: str, table: str | None) -> Described:
     except (ValueError, AttributeError):
         schema = None
     if not isinstance(schema, Mapping):
-        raise SchemaError(f"the JSON texts of this frame do not tell what is in them; {_NEEDED}")
+        raise SchemaError(f"on Spark, JSON texts without a schema beside the payload do not tell types; {_NEEDED}")
     return of_connect(schema)

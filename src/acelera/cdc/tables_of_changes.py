@@ -104,11 +104,11 @@ def changes(
     beside = _beside(schema, apart)
     _refuse_doubled(beside, {**newer, **older})
     plain: dict[str, Path] = {name: (name,) for name in beside}
-    told = {UPDATE, DELETE} if older else {DELETE}
+    told = (UPDATE, DELETE) if older else (DELETE,)
     layout = Layout(
         attributes_of([*(_types(schema, side) for side in (newer, older)), beside]),
-        new=Side({**newer, **plain}, (INSERT, UPDATE)),
-        old=Side({**(older or newer), **plain}, tuple(sorted(told))),
+        new=Side({**newer, **plain}, (INSERT, UPDATE), *_demanded(schema, new, (INSERT, UPDATE))),
+        old=Side({**(older or newer), **plain}, told, *_demanded(schema, old if older else new, (DELETE,))),
         clock=clock(schema, path, time_unit),
         orders=orders_of(schema, order_by),
         lacking=_LACKING,
@@ -146,6 +146,11 @@ def _fields(schema: pa.Schema, name: str, option: str) -> dict[str, Path]:
             f"name them with {option}=…"
         )
     return {field: (name, field) for field in fields_at(schema, (name,))}
+
+
+def _demanded(schema: pa.Schema, name: str | None, kinds: tuple[int, ...]) -> tuple[Path | None, tuple[int, ...]]:
+    """The struct of a side, and the kinds of changes that must have it; columns that tell it may be NULL."""
+    return (None, ()) if name is None or name not in fields_at(schema) else ((name,), kinds)
 
 
 def _types(schema: pa.Schema, side: dict[str, Path]) -> dict[str, pa.DataType]:

@@ -200,13 +200,6 @@ def _lines(path: Path) -> Iterator[bytes]:
             yield rest + b"\n"
 
 
-def lines_of(path: Path) -> Iterator[bytes]:
-    """The lines of a file that are not empty."""
-    with _readable(path):
-        for chunk in _lines(path):
-            yield from (line for line in chunk.splitlines() if line.strip())
-
-
 def _as_text(kind: pa.DataType) -> pa.DataType:
     """Arrow takes some texts for times; here they are texts at first."""
     if pa.types.is_timestamp(kind):

@@ -116,7 +116,9 @@ def _kind(name: str, arrow: pa.DataType) -> TimeKind:
         return TimeKind(pa.timestamp("us", arrow.tz))
     if pa.types.is_date(arrow):
         return TimeKind(pa.timestamp("us"))
-    raise SchemaError(f"{name} is {arrow}, which is no time; times are timestamps, dates or integers: cast it")
+    lacking = ". In pandas, a missing time makes integers doubles: leave such rows out, or say astype('Int64')"
+    hint = lacking if pa.types.is_floating(arrow) else ""
+    raise SchemaError(f"{name} is {arrow}, which is no time; times are timestamps, dates or integers: cast it{hint}")
 
 
 def ticks_of(column: pa.ChunkedArray, name: str, kind: TimeKind, called: Called) -> Ticks:

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from acelera.cdc import Source
-from acelera.cdc.layout import INSTANT, said
+from acelera.cdc.layout import INSTANT, TIME, said
 from acelera.errors import DataError, SchemaError, UsageError
 from acelera.language.types import Kind, Type, from_arrow, parse_type, unify
 from acelera.programs.columns import plain_column
@@ -43,9 +43,14 @@ class Incoming:
     def schema(self, relation: str) -> pa.Schema:
         """The columns of the normalized changes of a relation."""
         found = self.sources[relation].schema(self.granularity)
-        for name, kind in zip(self.instant_names, self.instants, strict=True):
+        for name, kind in self._agreed.items():
             found = found.set(found.get_field_index(name), pa.field(name, kind))
         return found
+
+    @property
+    def _agreed(self) -> dict[str, pa.DataType]:
+        """The columns whose types are the same for all relations."""
+        return {**dict(zip(self.instant_names, self.instants, strict=True)), TIME: self.timestamp.arrow}
 
     def whole(self, relation: str) -> pa.Table:
         """All changes of a relation, which are there."""
@@ -58,9 +63,9 @@ class Incoming:
             return self._aligned(relation, self.sources[relation].normalize(rows, self.granularity, before))
 
     def _aligned(self, relation: str, table: pa.Table) -> pa.Table:
-        """Instants of all relations are of the same types, and each has its place in time."""
+        """Instants and times of all relations are of the same types, and each has its place in time."""
         schema = self.schema(relation)
-        for name, kind in zip(self.instant_names, self.instants, strict=True):
+        for name, kind in self._agreed.items():
             column = plain_column(table.column(name), kind)
             if pa.types.is_floating(kind) and pc.any(pc.is_nan(column)).as_py():
                 raise DataError("an instant is NaN, which comes neither before nor after others; name other columns")
@@ -137,20 +142,31 @@ def are_on_spark(given: Mapping[str, Any], asked: Collection[str]) -> bool:
 
 
 def timestamp_of(given: Mapping[str, Any]) -> Type:
-    """What the times of all sources are."""
+    """What the times of all sources are; moments that are told in different zones are told in UTC."""
     sources = {name: each for name, each in given.items() if isinstance(each, Source)}
     kinds = {name: each.timestamp for name, each in sources.items()}
     if not kinds:
         return STAMP
     (first, kind), *others = kinds.items()
     for name, other in others:
-        if other.arrow != kind.arrow:
+        if other.kind is not kind.kind or other.zoned != kind.zoned:
             columns = [said(sources[each].layout.clock.path) for each in (first, name)]
             raise SchemaError(
                 f"the times of one program are of one kind, but `{columns[0]}` of `{first}` gives {kind} and "
-                f"`{columns[1]}` of `{name}` gives {other}; cast one of them, or say time_unit=… of integers"
+                f"`{columns[1]}` of `{name}` gives {other}; {_remedy((columns[0], kind), (columns[1], other))}"
             )
-    return kind
+    return kind if len({each.arrow for each in kinds.values()}) == 1 else STAMP
+
+
+def _remedy(one: tuple[str, Type], other: tuple[str, Type]) -> str:
+    """What to do about columns whose times are of different kinds."""
+    if one[1].kind is not other[1].kind:
+        return "cast one of them, or say time_unit=… of integers"
+    column, _ = other if one[1].zoned else one
+    return (
+        f'say which moments those without a zone are: df["{column}"].dt.tz_localize("UTC") in pandas, '
+        f'pc.assume_timezone(table["{column}"], "UTC") in pyarrow'
+    )
 
 
 def _instants(sources: Mapping[str, Source], granularity: str) -> tuple[pa.DataType, ...]:

@@ -6,16 +6,19 @@ import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import click
 import pyarrow as pa
 
 from acelera import cdc
+from acelera.cdc.message_files import messages_in
+from acelera.cdc.rows import Held
 from acelera.cli.inputs import Input, Inputs, find_inputs
 from acelera.cli.progress import Progress
-from acelera.cli.sources import lines_of, sources_of
-from acelera.errors import did_you_mean
+from acelera.cli.sources import sources_of
+from acelera.errors import did_you_mean, nearest
 from acelera.trepl.agreement import told_of
 
 MAKERS: Mapping[str, Callable[..., cdc.Source]] = {
@@ -33,6 +36,7 @@ _OPTIONS = {
 _LISTS = ("key", "order_by")
 _WRITTEN = re.compile(rf"([^\W\d]\w*)=(?:({'|'.join(MAKERS)}):)?(.+)", re.DOTALL)
 _OPTION = re.compile(r",(\w+)=([^,]*)$")
+_LISTED = re.compile(rf",({'|'.join(_LISTS)})=(.*)$")
 
 
 @dataclass(frozen=True)
@@ -70,6 +74,8 @@ def _files(written: str, given: str | None) -> ChangeFiles:
         _refuse_unknown(name, kind)
         options[name] = _value(name, value)
         path = path[: option.start()]
+    if not Path(path).exists():
+        _refuse_miswritten(path)
     inputs = find_inputs([path], given)
     for part in inputs.parts:
         if part.remote:
@@ -77,6 +83,18 @@ def _files(written: str, given: str | None) -> ChangeFiles:
         if part.nested:
             raise click.UsageError(f"`{part.path}` holds folders that are named key=value; name the files")
     return ChangeFiles(relation, kind, inputs, dict(reversed(options.items())))
+
+
+def _refuse_miswritten(path: str) -> None:
+    """What is taken for the name of a file, but most likely is none."""
+    prefix, colon, file = path.partition(":")
+    kind = nearest(prefix, MAKERS) if colon else None
+    if kind is not None:
+        raise click.UsageError(f"there is no kind of source `{prefix}`; did you mean `{kind}:{file}`?")
+    listed = _LISTED.search(path)
+    if listed is not None:
+        name, columns = listed.groups()
+        raise click.UsageError(f"{name}={columns}: several columns are written {name}={columns.replace(',', '+')}")
 
 
 def _refuse_unknown(name: str, kind: str | None) -> None:
@@ -106,13 +124,25 @@ def change_source(files: ChangeFiles, progress: Progress) -> cdc.Source:
         if kind == "debezium" and files.inputs.format == "json":
             return cdc.debezium(_messages(files), **files.options)
         for name in files.options:
-            _refuse_unknown(name, kind)
+            _refuse_other_kind(name, kind, files)
         if kind == "delta" and "key" not in files.options:
             raise click.UsageError(
                 f"--source {files.relation}=…: a change data feed needs the key of its table: …,key=id (columns are "
                 "separated by +)"
             )
         return MAKERS[kind](table, **files.options)
+
+
+def _refuse_other_kind(name: str, kind: str, files: ChangeFiles) -> None:
+    """An option is one of the kind that was said, or that columns tell; if they do, another can be said."""
+    others = [each for each, options in _OPTIONS.items() if name in options]
+    if files.kind is None and kind not in others:
+        path = files.parts[0].path
+        raise click.UsageError(
+            f"{name}=… is no option of {kind}, which the columns of `{path}` look like; if they are {others[0]}, write "
+            f"--source {files.relation}={others[0]}:{path},{name}=…"
+        )
+    _refuse_unknown(name, kind)
 
 
 def _kind_of(schema: pa.Schema) -> str:
@@ -133,8 +163,7 @@ def _table(files: ChangeFiles, progress: Progress) -> pa.Table:
     return pa.Table.from_batches(batches, sources[0].schema)
 
 
-def _messages(files: ChangeFiles) -> pa.Table:
+def _messages(files: ChangeFiles) -> Held:
     """A message a line."""
     value = str(files.options.get("value", "value"))
-    lines = [line for part in files.parts for file in part.files for line in lines_of(file)]
-    return pa.table({value: pa.array(lines, pa.binary())})
+    return messages_in([file for part in files.parts for file in part.files], value, needed=True)
