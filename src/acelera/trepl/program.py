@@ -18,7 +18,15 @@ from acelera.errors import AceleraWarning, Problem, Span, UsageError, outside, r
 from acelera.programs.problems import Notes, ProgramCheckError
 from acelera.programs.report.run import MOST_EVENTS
 from acelera.trepl import ast, resolved
-from acelera.trepl.agreement import Incoming, are_on_spark, by_relation, incoming, relations_of, timestamp_of
+from acelera.trepl.agreement import (
+    Incoming,
+    are_on_spark,
+    by_relation,
+    incoming,
+    relations_of,
+    timestamp_of,
+    warn_of_rows,
+)
 from acelera.trepl.checker import check
 from acelera.trepl.doing import Acting, doing, leave, names_of
 from acelera.trepl.engines import engine_again, engine_of
@@ -238,7 +246,7 @@ class Program:
     def open(self, sources: object, *, database: object = None, **options: Unpack[Options]) -> RuleSession:
         """Start the program on changes that come in batches; sources, database and options are those of `run`.
 
-        Rows of sources are not read: what is pushed is.
+        Rows of sources are not read, of which a warning tells: what is pushed is.
 
         >>> import acelera as ac
         >>> from acelera import cdc
@@ -247,7 +255,9 @@ class Program:
         >>> session.push({"owns": []})["First"].num_rows
         0
         """
-        return self._session(sources, database, how(options, ("database",)))[0]
+        session, come = self._session(sources, database, how(options, ("database",)))
+        warn_of_rows(come.sources)
+        return session
 
     def resume(self, snapshot: bytes, sources: object, *, database: object = None) -> RuleSession:
         """Go on with changes from the snapshot of a session of the same program.
