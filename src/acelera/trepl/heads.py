@@ -15,7 +15,7 @@ from acelera.trepl.resolved import Action, CallFunction, Derive, Sql, Write
 from acelera.trepl.scopes import Scope
 from acelera.trepl.term_names import TermNames
 
-_PLACEHOLDER = re.compile(r"%%|%-?\d*(?:\.\d+)?[sdf]")
+_PLACEHOLDER = re.compile(r"(?P<sign>%%)|(?P<place>%[-0]?\d*(?:\.\d+)?[sdf])|(?P<other>%[-+#]*\d*(?:\.\d*)?[^\W\d_])")
 _NO_PARAMETERS = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|--[^\n]*|/\*.*?\*/", re.DOTALL)
 
 
@@ -69,7 +69,11 @@ def _write(act: ast.Act, arguments: tuple[Expression, ...], notes: Notes) -> Wri
     form = _text(arguments)
     if form is None or "%" not in form:
         return Write(None, arguments, span=act.span)
-    wanted = sum(each != "%%" for each in _PLACEHOLDER.findall(form))
+    found = list(_PLACEHOLDER.finditer(form))
+    wanted = sum(each["place"] is not None for each in found)
+    for other in (each["other"] for each in found if each["other"]):
+        hint = "there are %s, %d and %f, with a width (%5d) or decimals (%.2f); a percent sign is written %%"
+        notes.warn(f"`{other}` in the format is no place for a value: it stays as it is", act.span, hint)
     if len(arguments) - 1 < wanted:
         message = f"the format has {wanted} places for values, {_given(len(arguments) - 1)}"
         notes.wrong(message, act.span, "a percent sign is written %%")
