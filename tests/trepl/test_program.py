@@ -361,6 +361,7 @@ def test_what_is_no_name(name: Any) -> None:
 
 
 def test_a_command_that_fails_is_told(tmp_path: Path) -> None:
+    (tmp_path / "empty.db").touch()
     with pytest.raises(ActionError, match="rule `Tell` of module `Main`, stage 1 at 1: the database refuses a command"):
         ac.trepl(VOUCHER).run({"a": inserts((1, 2))}, database=tmp_path / "empty.db")
 

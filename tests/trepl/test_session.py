@@ -239,6 +239,7 @@ def test_a_snapshot_of_another_program_or_of_other_sources() -> None:
 
 def test_what_an_action_fails_to_do_is_done_at_the_next_push(tmp_path: Path) -> None:
     path = tmp_path / "shop.db"
+    path.touch()
     program = ac.trepl("monitor a; R: a(X) -> insert into t(v) values (X.v);")
     session = program.open(sources(), database=path)
     with pytest.raises(ActionError, match="no such table"):
