@@ -17,7 +17,15 @@ import pytest
 
 import acelera as ac
 from acelera import cdc
-from acelera.errors import AceleraError, DataError, QueryCheckError, SchemaError, UsageError
+from acelera.errors import (
+    AceleraError,
+    AggregateError,
+    DataError,
+    QueryCheckError,
+    SchemaError,
+    TooManyMatchesError,
+    UsageError,
+)
 from acelera.trepl.actions.action_errors import ActionError
 from trepl.programs import TEN
 
@@ -364,6 +372,20 @@ def test_a_command_that_fails_is_told(tmp_path: Path) -> None:
     (tmp_path / "empty.db").touch()
     with pytest.raises(ActionError, match="rule `Tell` of module `Main`, stage 1 at 1: the database refuses a command"):
         ac.trepl(VOUCHER).run({"a": inserts((1, 2))}, database=tmp_path / "empty.db")
+
+
+@pytest.mark.parametrize("plainly", [False, True])
+def test_what_goes_wrong_at_a_stage_is_told_with_its_place(plainly: bool) -> None:
+    more = ", X.k || First(X.k) <> ''" if plainly else ""
+    rows = [{"ts": at, "k": key, "v": 2**62} for at, key in [(1, "p"), (2, "q"), (3, "q"), (4, "p"), (5, "q")]]
+    sources = {"a": cdc.inserts(rows)}
+    total = ac.trepl(f"monitor a partition by k; R: (* a(X){more}) -> write(Sum(X.v));")
+    assert ("plain values" in total.explain(sources)) is plainly
+    with pytest.raises(AggregateError, match=r"^module `Main`, stage 2 at 3, k = q: integer overflow: an aggregate"):
+        total.run(sources)
+    each = ac.trepl(f"monitor a; R: (*: a(X){more}) -> write(Count(X));")
+    with pytest.raises(TooManyMatchesError, match=r"^module `Main`, stage 4 at 4: more than 3 instances are open"):
+        each.run(sources, max_tuples=3)
 
 
 def test_functions_are_called() -> None:
