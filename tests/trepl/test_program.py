@@ -470,6 +470,14 @@ def test_explain() -> None:
     assert "module Ops\n  stages: alarm; one history\n" in told
 
 
+def test_sources_that_no_rule_monitors_are_warned_of() -> None:
+    program, source = ac.trepl("monitor stock; R: stock(X) -> write(X.v);"), inserts((1, 2))
+    with pytest.warns(ac.AceleraWarning, match="no rule monitors `stocks`, .* not looked at; did you mean `stock`"):
+        program.run({"stock": source, "stocks": source})
+    with pytest.warns(ac.AceleraWarning, match="no rule monitors `zzz`, .* not looked at; monitored are stock"):
+        program.run({"stock": source, "zzz": source})
+
+
 def test_explain_tells_warnings() -> None:
     with pytest.warns(ac.AceleraWarning):
         told = ac.trepl("R: a(X) -> write(X.v);").explain({"a": {"v": int}})

@@ -13,7 +13,16 @@ import pyarrow.compute as pc
 
 from acelera.cdc import Source
 from acelera.cdc.layout import INSTANT, said
-from acelera.errors import AceleraWarning, DataError, SchemaError, UsageError, did_you_mean, outside
+from acelera.errors import (
+    AceleraWarning,
+    DataError,
+    Problem,
+    SchemaError,
+    UsageError,
+    did_you_mean,
+    listing,
+    outside,
+)
 from acelera.language.types import Kind, Type, from_arrow, parse_type, unify
 from acelera.programs.columns import plain_column
 from acelera.spark.schemas import is_frame
@@ -133,6 +142,19 @@ def warn_of_rows(sources: Mapping[str, Source]) -> None:
                 AceleraWarning,
                 stacklevel=outside(),
             )
+
+
+def unmonitored(given: Collection[str], asked: Collection[str]) -> list[Problem]:
+    """Sources that are not read, of which a user may think that they are."""
+    return [
+        Problem(
+            f"no rule monitors `{name}`, so its changes are not looked at"
+            f"{did_you_mean(name, asked) or f'; monitored are {listing(asked)}'}",
+            None,
+        )
+        for name in given
+        if name not in asked
+    ]
 
 
 def relations_of(given: Mapping[str, Any]) -> dict[str, Relation]:

@@ -25,6 +25,7 @@ from acelera.trepl.agreement import (
     incoming,
     relations_of,
     timestamp_of,
+    unmonitored,
     warn_of_rows,
 )
 from acelera.trepl.checker import check
@@ -369,7 +370,7 @@ class Program:
         """The program over sources: what is checked, and what is run."""
         timestamp = timestamp_of({name: each for name, each in given.items() if name in self.relations})
         checked = check(self.ast, relations_of(given), timestamp, told.zone, tuple(self.functions), self.text)
-        self._warn(checked.warnings)
+        self._warn([*checked.warnings, *unmonitored(given, self.relations)])
         return _Compiled(checked.program, checked.warnings, outputs_of(checked.program, self.outputs))
 
     def _run_spark(self, given: Mapping[str, Any], told: How, database: object, delay: str | None) -> RuleFrames:
