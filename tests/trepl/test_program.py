@@ -478,6 +478,34 @@ def test_sources_that_no_rule_monitors_are_warned_of() -> None:
         program.run({"stock": source, "zzz": source})
 
 
+@pytest.mark.parametrize(
+    ("goal", "line"),
+    [
+        (
+            "[changed(C), update(orders(O), O.id = C.id)]",
+            "waits after changed(C) for ever, each different one once (C.id); it grows, unless the next goal asks for "
+            "`O.Timestamp - C.Timestamp <= INTERVAL …`",
+        ),
+        (
+            "[(changed(C), orders), orders(O, O.id = C.id)]",
+            "waits after orders for ever, each different one once (C.id); it grows, unless the next goal asks for "
+            "`O.Timestamp - C.Timestamp <= INTERVAL …`",
+        ),
+        (
+            "[(changed(C), * !changed), orders, C.id > 1]",
+            "waits after changed for ever, each different one once (C.id); it grows, unless the next goal binds a "
+            "variable, and asks how much later its Timestamp is",
+        ),
+        ("[changed(C), orders(O)]", "remembers for ever that it waits after changed(C), once"),
+        ("prior(changed(C), orders(O))", "remembers for ever that it waits after an earlier event, once"),
+    ],
+)
+def test_explain_speaks_with_the_names_of_the_rule(goal: str, line: str) -> None:
+    program = ac.trepl(f"monitor update(customers) as changed, orders; R: {goal} -> write('now');")
+    told = program.explain({name: {"id": int} for name in ("customers", "orders")})
+    assert f"\n  R: {line}" in told
+
+
 def test_explain_tells_warnings() -> None:
     with pytest.warns(ac.AceleraWarning):
         told = ac.trepl("R: a(X) -> write(X.v);").explain({"a": {"v": int}})

@@ -314,7 +314,7 @@ class Program:
 
         given, told = by_relation(sources), how(options)
         compiled = self._compiled(given, told)
-        plan = plan_lines(compiled.program)
+        plan = plan_lines(compiled.program, self.ast)
         if are_on_spark(given, self.relations):
             from acelera.trepl.on_spark.running_frames import plan_on_spark
 
