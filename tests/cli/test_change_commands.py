@@ -136,10 +136,17 @@ def test_a_zone(acelera: Acelera) -> None:
 # --- what can be said of it -------------------------------------------------------------------------------------------
 
 
+def test_a_source_that_no_rule_monitors_is_warned_of(acelera: Acelera) -> None:
+    result = acelera("run", "rules.trepl", "--source", "stock=stock.csv", "--source", "stok=stock.csv")
+    assert result.exit_code == 0
+    assert "warning: no rule monitors `stok`, so its changes are not looked at; did you mean `stock`?" in result.stderr
+
+
 def test_check(acelera: Acelera) -> None:
     result = acelera("check", "rules.trepl")
     told = f"rules.trepl: ok\n\n{ac.trepl(RULES)}\n\ncomes in: stock\n"
-    assert result.exit_code == 0 and result.stdout == f"{told}is made: rise, Rise, Rise.2\n"
+    so_far = told.replace(": ok\n", ": ok so far: attributes are checked with --source or --schema\n", 1)
+    assert result.exit_code == 0 and result.stdout == f"{so_far}is made: rise, Rise, Rise.2\n"
     columns = "rise:\n  stage      int64\n  Timestamp  int64\n  id         string\n  by         int64\nRise:\n"
     assert acelera("check", "rules.trepl", "--source", "stock=stock.csv").stdout.startswith(told + columns)
     Path("schema.json").write_text(json.dumps({"stock": {"id": "string", "price": "float"}}))

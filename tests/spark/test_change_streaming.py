@@ -219,6 +219,7 @@ def test_the_columns_of_a_result(spark: Any, tmp_path: Path) -> None:
     names = ["action", "Timestamp", "M.Run.0", "M.Run.1", "M.Gone.0", "N.Last.0"]
     assert found.frame.columns == names
     assert list(found) == ["d", "Run", "Run.2", "Gone", "Last"]
+    assert repr(found) == "<acelera.trepl streams of d, Run, Run.2, Gone, Last>"
     schemas = ac.trepl(TWO_PARTS).check(apart(TWO_PARTS, history(2)))
     assert {name: frame.columns for name, frame in found.items()} == {
         name: each.names for name, each in schemas.items()

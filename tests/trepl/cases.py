@@ -96,7 +96,7 @@ class Case:
 
     def found_in_steps(self) -> dict[str, Counter[str]]:
         """The same of a session that gets the changes of one time after the other, and is stored after each."""
-        program, sources = self.program, self.sources
+        program, sources = self.program, {name: cdc.changes(table.slice(0, 0)) for name, table in self.tables.items()}
         session = program.open(sources, **self.data.get("options", {}))
         found = {name: list[list[Any]]() for name in self.expected}
         for time in sorted({time for table in self.tables.values() for time in table["ts"].to_pylist()}):

@@ -453,6 +453,20 @@ MISTAKES = [
         "unexpected `by`; expected `:`",
         "did you mean partition?",
     ),
+    (
+        "monitor a; partition by k; R: a -> write(1);",
+        1,
+        22,
+        "unexpected `by`; expected `:`",
+        "`partition by` belongs to monitor, before its `;`: monitor a partition by k;",
+    ),
+    (
+        "monitor a; R: a(X) partition by k -> write(1);",
+        1,
+        20,
+        "unexpected `partition`; expected `->` or an operator",
+        "`partition by` belongs to monitor, before its `;`: monitor a partition by k;",
+    ),
     ("monitor a partition k; R: a -> write(1);", 1, 21, "unexpected `k`; expected by", "write partition by"),
     (
         "monitor a group by k; R: a->write(1)",

@@ -17,7 +17,15 @@ import pytest
 
 import acelera as ac
 from acelera import cdc
-from acelera.errors import AceleraError, DataError, QueryCheckError, SchemaError, UsageError
+from acelera.errors import (
+    AceleraError,
+    AggregateError,
+    DataError,
+    QueryCheckError,
+    SchemaError,
+    TooManyMatchesError,
+    UsageError,
+)
 from acelera.trepl.actions.action_errors import ActionError
 from trepl.programs import TEN
 
@@ -388,8 +396,23 @@ def test_what_is_no_name(name: Any) -> None:
 
 
 def test_a_command_that_fails_is_told(tmp_path: Path) -> None:
+    (tmp_path / "empty.db").touch()
     with pytest.raises(ActionError, match="rule `Tell` of module `Main`, stage 1 at 1: the database refuses a command"):
         ac.trepl(VOUCHER).run({"a": inserts((1, 2))}, database=tmp_path / "empty.db")
+
+
+@pytest.mark.parametrize("plainly", [False, True])
+def test_what_goes_wrong_at_a_stage_is_told_with_its_place(plainly: bool) -> None:
+    more = ", X.k || First(X.k) <> ''" if plainly else ""
+    rows = [{"ts": at, "k": key, "v": 2**62} for at, key in [(1, "p"), (2, "q"), (3, "q"), (4, "p"), (5, "q")]]
+    sources = {"a": cdc.inserts(rows)}
+    total = ac.trepl(f"monitor a partition by k; R: (* a(X){more}) -> write(Sum(X.v));")
+    assert ("plain values" in total.explain(sources)) is plainly
+    with pytest.raises(AggregateError, match=r"^module `Main`, stage 2 at 3, k = q: integer overflow: an aggregate"):
+        total.run(sources)
+    each = ac.trepl(f"monitor a; R: (*: a(X){more}) -> write(Count(X));")
+    with pytest.raises(TooManyMatchesError, match=r"^module `Main`, stage 4 at 4: more than 3 instances are open"):
+        each.run(sources, max_tuples=3)
 
 
 def test_functions_are_called() -> None:
@@ -472,6 +495,42 @@ def test_explain() -> None:
     assert "  stratum 1: Init, Hot, Cold\n  stratum 2: Tell\n" in told
     assert "  derives score(sensor string, hot int64, cold int64)\n" in told
     assert "module Ops\n  stages: alarm; one history\n" in told
+
+
+def test_sources_that_no_rule_monitors_are_warned_of() -> None:
+    program, source = ac.trepl("monitor stock; R: stock(X) -> write(X.v);"), inserts((1, 2))
+    with pytest.warns(ac.AceleraWarning, match="no rule monitors `stocks`, .* not looked at; did you mean `stock`"):
+        program.run({"stock": source, "stocks": source})
+    with pytest.warns(ac.AceleraWarning, match="no rule monitors `zzz`, .* not looked at; monitored are stock"):
+        program.run({"stock": source, "zzz": source})
+
+
+@pytest.mark.parametrize(
+    ("goal", "line"),
+    [
+        (
+            "[changed(C), update(orders(O), O.id = C.id)]",
+            "waits after changed(C) for ever, each different one once (C.id); it grows, unless the next goal asks for "
+            "`O.Timestamp - C.Timestamp <= INTERVAL …`",
+        ),
+        (
+            "[(changed(C), orders), orders(O, O.id = C.id)]",
+            "waits after orders for ever, each different one once (C.id); it grows, unless the next goal asks for "
+            "`O.Timestamp - C.Timestamp <= INTERVAL …`",
+        ),
+        (
+            "[(changed(C), * !changed), orders, C.id > 1]",
+            "waits after changed for ever, each different one once (C.id); it grows, unless the next goal binds a "
+            "variable, and asks how much later its Timestamp is",
+        ),
+        ("[changed(C), orders(O)]", "remembers for ever that it waits after changed(C), once"),
+        ("prior(changed(C), orders(O))", "remembers for ever that it waits after an earlier event, once"),
+    ],
+)
+def test_explain_speaks_with_the_names_of_the_rule(goal: str, line: str) -> None:
+    program = ac.trepl(f"monitor update(customers) as changed, orders; R: {goal} -> write('now');")
+    told = program.explain({name: {"id": int} for name in ("customers", "orders")})
+    assert f"\n  R: {line}" in told
 
 
 def test_explain_tells_warnings() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import warnings
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 
 import acelera as ac
 from acelera import cdc
-from acelera.errors import AceleraError, DataError, SnapshotError, UsageError
+from acelera.errors import AceleraError, DataError, SchemaError, SnapshotError, UsageError
 from acelera.trepl.actions.action_errors import ActionError
 from acelera.trepl.rule_session import RuleSession
 
@@ -133,7 +134,9 @@ def test_operations_of_one_instant_are_found_when_they_come() -> None:
     ("batch", "message"),
     [
         ({"c": [row(1)]}, "no relation `c` comes in; there are a, b"),
-        ([row(1)], "sources are a mapping of relations"),
+        ([row(1)], "rows are pushed by relation, such as push({'reading': rows}), not list"),
+        ({"a": cdc.inserts([row(2)])}, "`a` is a source; push its rows as they are: push({'a': rows})"),
+        ({"a": [{"ts": 2, "n": 1}, {"ts": 3, "n": 1}]}, "`a`: there is no column `v` in these rows; where it is not"),
         ({"a": pa.table({"ts": [1], "n": [1]})}, "`a`: there is no column `v` in these rows"),
         ({"a": [{**row(2), "ts": None}]}, "`a`: row 2 has no time: `ts` is NULL"),
         ({"a": pa.table({"ts": ["x"], "n": [1], "v": [1]})}, "`a`: the column `ts` is string"),
@@ -146,6 +149,40 @@ def test_what_cannot_be_pushed(batch: object, message: str) -> None:
         session.push(batch)
     assert str(caught.value).startswith(message)
     assert times(session.finish()) == [1]
+
+
+def test_what_some_rows_lack_is_null() -> None:
+    session = ac.trepl("monitor a; R: a(X) -> write(X.v);").open(sources())
+    session.push({"a": []})
+    session.push({"a": [{"ts": 1, "v": 5, "n": 0}, {"ts": 2}]})
+    assert session.finish()["R"]["arg1"].to_pylist() == [None]
+
+
+def test_changes_need_no_columns_for_values_that_they_do_not_have() -> None:
+    source = cdc.changes({"ts": int, "op": str, "id": int, "old_v": int, "new_v": int})
+    session = ac.trepl("monitor a; R: a(X) -> write(X.id, X.v);").open({"a": source})
+    session.push({"a": [{"ts": 1, "op": "i", "id": 7, "new_v": 5}]})
+    with pytest.raises(SchemaError, match="`a`: there is no column `new_v` in these rows"):
+        session.push({"a": [{"ts": 2, "op": "i", "id": 7}]})
+    assert session.finish()["R"]["message"].to_pylist() == ["7 5"]
+
+
+def test_messages_need_not_have_both_rows() -> None:
+    rows = pa.struct({"id": pa.int64(), "v": pa.int64()})
+    columns = pa.schema({"op": pa.string(), "before": rows, "after": rows, "source": pa.struct({"ts_ms": pa.int64()})})
+    session = ac.trepl("monitor delete(a) as d; R: d(X) -> write(X.id, X.v);").open({"a": cdc.debezium(columns)})
+    session.push({"a": [{"op": "d", "before": {"id": 7}, "source": {"ts_ms": 1}}]})
+    assert session.finish()["R"]["message"].to_pylist() == ["7 NULL"]
+
+
+def test_rows_of_the_sources_of_a_session_are_warned_of() -> None:
+    program, table = ac.trepl("monitor a; R: a(X) -> write(X.v);"), pa.table({"ts": [1], "v": [5]})
+    with pytest.warns(ac.AceleraWarning, match="the rows of the source of `a` are not read by open; push them"):
+        program.open({"a": cdc.inserts(table)})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for columns in (table.slice(0, 0), table.schema, {"ts": int, "v": int}):
+            program.open({"a": cdc.inserts(columns)})
 
 
 def test_a_finished_session_takes_no_more() -> None:
@@ -202,6 +239,7 @@ def test_a_snapshot_of_another_program_or_of_other_sources() -> None:
 
 def test_what_an_action_fails_to_do_is_done_at_the_next_push(tmp_path: Path) -> None:
     path = tmp_path / "shop.db"
+    path.touch()
     program = ac.trepl("monitor a; R: a(X) -> insert into t(v) values (X.v);")
     session = program.open(sources(), database=path)
     with pytest.raises(ActionError, match="no such table"):

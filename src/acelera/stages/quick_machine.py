@@ -59,7 +59,10 @@ class Heard(NamedTuple):
 
 
 class QuickMachine:
-    """Configurations of all keys, and the texts that they refer to."""
+    """Configurations of all keys, and the texts that they refer to.
+
+    After an error, `reached` is the number of the stage in the batch that it came at.
+    """
 
     def __init__(self, code: Coded, most: int) -> None:
         self.code, self._most = code, most
@@ -71,6 +74,7 @@ class QuickMachine:
         self._native = known(code)
         self._is_written = self._native is not None
         self._looked = _KEPT
+        self.reached = 0
         self._put_plan()
         self._put_scratch()
 
@@ -227,6 +231,7 @@ class QuickMachine:
                 stage = reached
             status, stage = advance(self._memory.address, stage, min(stage + some, count), self._most)
             if status != k.DONE:
+                self.reached = stage
                 self._mend(status)
 
     def _mend(self, status: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,10 +13,20 @@ import pyarrow.compute as pc
 
 from acelera.cdc import Source
 from acelera.cdc.layout import INSTANT, TIME, said
-from acelera.errors import DataError, SchemaError, UsageError
+from acelera.errors import (
+    AceleraWarning,
+    DataError,
+    Problem,
+    SchemaError,
+    UsageError,
+    did_you_mean,
+    listing,
+    outside,
+)
 from acelera.language.types import Kind, Type, from_arrow, parse_type, unify
 from acelera.programs.columns import plain_column
 from acelera.spark.schemas import is_frame
+from acelera.tables import to_arrow
 from acelera.trepl.resolved import Relation
 
 STAMP = from_arrow(pa.timestamp("us", "UTC"))
@@ -59,8 +70,10 @@ class Incoming:
 
     def batch(self, relation: str, rows: object, before: int) -> pa.Table:
         """Further changes of a relation; `before` says how many rows came before."""
+        source = self.sources[relation]
         with told_of(relation):
-            return self._aligned(relation, self.sources[relation].normalize(rows, self.granularity, before))
+            _refuse_lacking(source, rows)
+            return self._aligned(relation, source.normalize(rows, self.granularity, before))
 
     def _aligned(self, relation: str, table: pa.Table) -> pa.Table:
         """Instants and times of all relations are of the same types, and each has its place in time."""
@@ -71,6 +84,24 @@ class Incoming:
                 raise DataError("an instant is NaN, which comes neither before nor after others; name other columns")
             table = table.set_column(table.column_names.index(name), schema.field(name), column)
         return table
+
+
+def _refuse_lacking(source: Source, rows: object) -> None:
+    """What some dicts lack is NULL; an attribute that all of them lack is most likely misspelt, or forgotten.
+
+    Attributes in structs are not looked for: messages need not have the struct at all.
+    """
+    if not isinstance(rows, list | tuple) or not rows:
+        return
+    there = {name for row in rows if isinstance(row, Mapping) for name in row}
+    for attribute in source.layout.attributes:
+        paths = [side.paths[attribute] for side in source.layout.sides.values() if attribute in side.paths]
+        if all(len(path) == 1 and path[0] not in there for path in paths):
+            column = said(paths[0])
+            raise SchemaError(
+                f"there is no column `{column}` in these rows{did_you_mean(column, map(str, there))}; where it is not "
+                "known, give it as None"
+            )
 
 
 @contextmanager
@@ -93,6 +124,42 @@ def by_relation(given: object) -> Mapping[str, Any]:
             f"{type(given).__name__}"
         )
     return given
+
+
+def rows_by_relation(given: object) -> Mapping[str, Any]:
+    """What a user pushes, which is rows for each relation."""
+    if not isinstance(given, Mapping) or not all(isinstance(name, str) for name in given):
+        raise UsageError(f"rows are pushed by relation, such as push({{'reading': rows}}), not {type(given).__name__}")
+    for name, rows in given.items():
+        if isinstance(rows, Source):
+            raise UsageError(f"`{name}` is a source; push its rows as they are: push({{{name!r}: rows}})")
+    return given
+
+
+def warn_of_rows(sources: Mapping[str, Source]) -> None:
+    """Rows that are there when a session is opened are not read, which who gives the first of them may not know."""
+    for name, source in sources.items():
+        held = source.held
+        if held.whole and held.tables is not None and any(to_arrow(table).num_rows for table in held.tables()):
+            warnings.warn(
+                f"the rows of the source of `{name}` are not read by open; push them, and open with the columns "
+                "alone: an empty table, a schema, or a mapping of columns to types",
+                AceleraWarning,
+                stacklevel=outside(),
+            )
+
+
+def unmonitored(given: Collection[str], asked: Collection[str]) -> list[Problem]:
+    """Sources that are not read, of which a user may think that they are."""
+    return [
+        Problem(
+            f"no rule monitors `{name}`, so its changes are not looked at"
+            f"{did_you_mean(name, asked) or f'; monitored are {listing(asked)}'}",
+            None,
+        )
+        for name in given
+        if name not in asked
+    ]
 
 
 def relations_of(given: Mapping[str, Any]) -> dict[str, Relation]:

@@ -53,12 +53,29 @@ def filled(text: str, arguments: Sequence[str]) -> str:
     return _PIECE.sub(lambda match: next(rest) if match["parameter"] else match.group(), text)
 
 
+_TABLES = re.compile(r"\b(?:into|update|from|join)\s+{0}(?:\s*,\s*{0})*".format(r"[\w.]+(?:\s+(?:as\s+)?\w+)?"), re.I)
+_TERM = re.compile(r"(?<![\w.\"`])([^\W\d]\w*)\.([^\W\d]\w*)(?!\w|\s*[.(])")
+_QUOTED = re.compile(r"""(['"])([^\W\d]\w*)\.[^\W\d]\w*\1""")
+_OF_THE_DATABASE = ("excluded", "new", "old", "inserted", "deleted")
+"""What databases call rows that a command is about."""
+
+
 def unbound(text: str) -> list[str]:
-    """Terms among the values of an insert whose variable neither the rule binds nor a table of the command has."""
-    bare = re.sub(r"'(?:[^']|'')*'", "''", text)
-    values = " ".join(re.split(r"\bvalues\b", bare, flags=re.IGNORECASE)[1:])
-    terms = re.findall(r"(?<![\w.\"`])([^\W\d]\w*)\.([^\W\d]\w*)(?!\w|\s*[.(])", values)
-    return [f"{name}.{of}" for name, of in terms if not re.search(rf"\b{name}\b(?!\.)", bare, re.IGNORECASE)]
+    """Terms of a command whose variable neither the rule binds nor a table of the command has."""
+    bare = re.sub(r"'(?:[^']|'')*'|/\*.*?\*/", "''", text, flags=re.DOTALL)
+    terms = dict.fromkeys(_TERM.findall(_TABLES.sub("", bare)))
+    return [f"{name}.{of}" for name, of in terms if not _is_known(name, bare)]
+
+
+def _is_known(name: str, command: str) -> bool:
+    """Whether the database knows what is called so: a table or another name for it."""
+    return name.lower() in _OF_THE_DATABASE or re.search(rf"\b{name}\b(?!\.)", command, re.IGNORECASE) is not None
+
+
+def quoted_terms(text: str, bound: Collection[str]) -> list[str]:
+    """Texts of a command that are a term of the rule in quotes."""
+    kept = [match["kept"] or "" for match in _PIECE.finditer(text)]
+    return [each for each in kept if (found := _QUOTED.fullmatch(each)) and found[2] in bound]
 
 
 def _argument(match: re.Match[str], bound: Collection[str], begin: int) -> tuple[int, int, Expression | None]:

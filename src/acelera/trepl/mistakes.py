@@ -204,6 +204,10 @@ def _hint_of_statements(place: _Place) -> str | None:
         return "every module ends with End Module."
     if place.expected == {"COLON"} and word.lower() in _FOREIGN:
         return _FOREIGN[word.lower()]
+    if re.match(r"partition\s+by\b", f"{place.found} {place.after}", re.IGNORECASE) or (
+        word.lower() == "partition" and place.found.lower() == "by"
+    ):
+        return "`partition by` belongs to monitor, before its `;`: monitor a partition by k;"
     if place.expected == {"COLON"} and word.lower() in ("monitor", "derived", "partition"):
         return f"{word.lower()} stands before the rules"
     if place.expected == {"COLON"} and word and place.found not in ("(", "->"):

@@ -18,7 +18,16 @@ from acelera.errors import AceleraWarning, Problem, Span, UsageError, outside, r
 from acelera.programs.problems import Notes, ProgramCheckError
 from acelera.programs.report.run import MOST_EVENTS
 from acelera.trepl import ast, resolved
-from acelera.trepl.agreement import Incoming, are_on_spark, by_relation, incoming, relations_of, timestamp_of
+from acelera.trepl.agreement import (
+    Incoming,
+    are_on_spark,
+    by_relation,
+    incoming,
+    relations_of,
+    timestamp_of,
+    unmonitored,
+    warn_of_rows,
+)
 from acelera.trepl.checker import check
 from acelera.trepl.doing import Acting, doing, leave, names_of
 from acelera.trepl.engines import engine_again, engine_of
@@ -238,7 +247,7 @@ class Program:
     def open(self, sources: object, *, database: object = None, **options: Unpack[Options]) -> RuleSession:
         """Start the program on changes that come in batches; sources, database and options are those of `run`.
 
-        Rows of sources are not read: what is pushed is.
+        Rows of sources are not read, of which a warning tells: what is pushed is.
 
         >>> import acelera as ac
         >>> from acelera import cdc
@@ -247,7 +256,9 @@ class Program:
         >>> session.push({"owns": []})["First"].num_rows
         0
         """
-        return self._session(sources, database, how(options, ("database",)))[0]
+        session, come = self._session(sources, database, how(options, ("database",)))
+        warn_of_rows(come.sources)
+        return session
 
     def resume(self, snapshot: bytes, sources: object, *, database: object = None) -> RuleSession:
         """Go on with changes from the snapshot of a session of the same program.
@@ -303,7 +314,7 @@ class Program:
 
         given, told = by_relation(sources), how(options)
         compiled = self._compiled(given, told)
-        plan = plan_lines(compiled.program)
+        plan = plan_lines(compiled.program, self.ast)
         if are_on_spark(given, self.relations):
             from acelera.trepl.on_spark.running_frames import plan_on_spark
 
@@ -359,7 +370,7 @@ class Program:
         """The program over sources: what is checked, and what is run."""
         timestamp = timestamp_of({name: each for name, each in given.items() if name in self.relations})
         checked = check(self.ast, relations_of(given), timestamp, told.zone, tuple(self.functions), self.text)
-        self._warn(checked.warnings)
+        self._warn([*checked.warnings, *unmonitored(given, self.relations)])
         return _Compiled(checked.program, checked.warnings, outputs_of(checked.program, self.outputs))
 
     def _run_spark(self, given: Mapping[str, Any], told: How, database: object, delay: str | None) -> RuleFrames:

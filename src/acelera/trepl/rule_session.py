@@ -13,7 +13,7 @@ from acelera.engine.storage.snapshots import Section, pack
 from acelera.errors import DataError, SnapshotError, UsageError, did_you_mean, listing
 from acelera.spark.schemas import is_frame
 from acelera.tables import to_arrow
-from acelera.trepl.agreement import Incoming, by_relation
+from acelera.trepl.agreement import Incoming, rows_by_relation
 from acelera.trepl.doing import Doing
 from acelera.trepl.instants import Instant, instant_of, is_before, said_instant
 from acelera.trepl.rule_options import How
@@ -143,7 +143,7 @@ class RuleSession:
     def _normalized(self, batch: object) -> tuple[dict[str, pa.Table], dict[str, int]]:
         """Changes by relation, and how many rows there were of each."""
         found, counts = {}, dict(self._rows)
-        for relation, rows in by_relation(batch).items():
+        for relation, rows in rows_by_relation(batch).items():
             incoming = self._opened.incoming
             if relation in incoming.others:
                 continue

@@ -288,6 +288,10 @@ USAGE: list[tuple[dict[str, Any], str]] = [
     ),
     ({"rules": [sql()], "database": ":memory:"}, "a database in memory is gone"),
     ({"rules": [sql()], "database": 7}, "a database cannot be int; give the path"),
+    (
+        {"rules": [sql()], "database": sqlite3.connect(":memory:")},
+        "give a path, a URL, or a function that gives a connection",
+    ),
     ({"rules": [sql()], "database": print, "paramstyle": "dollar"}, "paramstyle='dollar' is not known"),
     ({"rules": [sql()], "database": "x.db", "attempts": 0}, "at least 1"),
 ]
@@ -311,8 +315,31 @@ def test_a_connection_that_commits_by_itself_is_refused(path: Path) -> None:
 
 
 def test_a_database_that_cannot_be_opened(tmp_path: Path) -> None:
-    actions = Actions(program([sql()]), "p", database=tmp_path / "no" / "where.db")
+    actions = Actions(program([sql("create table t (n)", 0)]), "p", database=tmp_path / "no" / "where.db")
     with pytest.raises(ActionError, match=r"where.db fails: OperationalError: unable to open database file"):
+        actions.do({MAIN: numbered(1)})
+
+
+def test_a_file_that_is_not_there_is_not_made_for_commands_that_need_tables(tmp_path: Path) -> None:
+    actions = Actions(program([sql()]), "p", database=tmp_path / "typo.db")
+    with pytest.raises(ActionError, match=r"there is no file .*typo.db, and no command makes tables in it; look"):
+        actions.do({MAIN: numbered(1)})
+    assert not (tmp_path / "typo.db").exists()
+    sqlite_with(tmp_path / "typo.db", CREATE)
+    assert actions.do({MAIN: numbered(1)}) == Done(1, 0)
+
+
+@pytest.mark.parametrize("rules", [[sql("create table t as select ? as n, ? as name")], [call()]])
+def test_a_file_may_be_made_by_what_rules_do(tmp_path: Path, rules: list[Any]) -> None:
+    functions = {"f": lambda row, identity: None}
+    actions = Actions(program(rules), "p", database=tmp_path / "new.db", functions=functions)
+    assert actions.do({MAIN: numbered(1)}) == Done(1, 0)
+    assert (tmp_path / "new.db").exists()
+
+
+def test_what_is_left_to_the_database_is_told_if_it_refuses_it(path: Path) -> None:
+    actions = Actions(program([sql("insert into t (n) values (Z.id)", 0)]), "p", database=path)
+    with pytest.raises(ActionError, match=r"no such column: Z.id\n.*\n  Z.id in it is left to the database: no param"):
         actions.do({MAIN: numbered(1)})
 
 

@@ -14,7 +14,8 @@ def check_changes(given: Mapping[str, Any]) -> None:
     job = change_job(given)
     program, described = job.program, job.described(given["schema_file"])
     outputs = {} if described is None else program.check(described, **job.options)
-    say(f"{given['file'].name}: ok\n\n{program}\n")
+    ok = "ok so far: attributes are checked with --source or --schema" if described is None else "ok"
+    say(f"{given['file'].name}: {ok}\n\n{program}\n")
     say(f"comes in: {', '.join(program.relations)}")
     if described is None:
         say(f"is made: {', '.join(program.outputs)}")

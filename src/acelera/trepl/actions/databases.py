@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from acelera.errors import UsageError
+from acelera.trepl.actions.action_errors import ActionError
 from acelera.trepl.actions.placeholders import STYLES
 
 Connection = Any
@@ -23,13 +24,22 @@ _WAIT = 5.0
 class Database:
     """How to connect and to begin a transaction, and how parameters are written; `name` is for people.
 
-    Without a style it is that of the module which the connection comes from.
+    Without a style it is that of the module which the connection comes from. `file` is what holds it, if that is known.
     """
 
     name: str
     connect: Callable[[], Connection]
     style: str | None = None
     begin: Callable[[Connection], None] = lambda connection: begin_plainly(connection)
+    file: str | None = None
+
+    def refuse_absent(self) -> None:
+        """SQLite makes a file that is not there, most likely since its name is misspelt."""
+        if self.file is not None and not os.path.exists(self.file):
+            raise ActionError(
+                f"there is no file {self.file}, and no command makes tables in it; look whether the path of the "
+                'database is right, make its tables before, or with sql("create table if not exists …")'
+            )
 
     def style_of(self, connection: Connection) -> str:
         """How the driver of a connection writes parameters."""
@@ -58,6 +68,11 @@ def database(where: object, paramstyle: str | None = None) -> Database:
         return _of_file(os.fspath(where))
     if hasattr(where, "raw_connection") and hasattr(where, "dialect"):
         return _of_engine(where)
+    if not isinstance(where, type) and hasattr(where, "cursor") and hasattr(where, "commit"):
+        raise UsageError(
+            "a database cannot be a connection, since one that is lost is made anew; give a path, a URL, or a function "
+            "that gives a connection"
+        )
     if callable(where):
         return Database(getattr(where, "__qualname__", repr(where)), where, paramstyle)
     raise UsageError(
@@ -79,7 +94,7 @@ def _of_file(path: str) -> Database:
     def begin(connection: sqlite3.Connection) -> None:
         connection.execute("BEGIN IMMEDIATE")  # others who would write wait here, and not halfway
 
-    return Database(path, connect, "qmark", begin)
+    return Database(path, connect, "qmark", begin, path)
 
 
 def _engine(url: str) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,10 +28,14 @@ from acelera.trepl.actions.databases import Database, database
 from acelera.trepl.actions.ledger import done_of, note, prepare, refuse_what_is_not_undone
 from acelera.trepl.actions.placeholders import parameters_in
 from acelera.trepl.actions.transactions import Transaction, Transactions
+from acelera.trepl.commands import unbound
 from acelera.trepl.history import Fired
 
 Function = Callable[[ActionRow, str], object]
 """What is called by a rule, with the row and its identity."""
+
+
+_MAKING = re.compile(r"\b(?:create|attach)\b", re.IGNORECASE)
 
 
 def write_line(message: str) -> None:
@@ -108,12 +113,21 @@ class Actions:
         if self._database is None:
             self._call_all(rows)
             return Done(len(rows), 0)
+        if not self._makes_tables:
+            self._database.refuse_absent()
         now = 0
         with Transactions(self._database, self._attempts) as transactions:
             self._prepare(transactions)
             for commands, part in self._parts(rows):
                 now += self._command(transactions, part) if commands else self._call(transactions, part)
         return Done(now, len(rows) - now)
+
+    @property
+    def _makes_tables(self) -> bool:
+        """Whether something of the program may make what its commands need."""
+        commands = [each.text for each in self._actions.values() if isinstance(each, resolved.Sql)]
+        calls = any(isinstance(each, resolved.CallFunction) for each in self._actions.values())
+        return calls or not commands or any(map(_MAKING.search, commands))
 
     def _prepare(self, transactions: Transactions) -> None:
         prepare(transactions)
@@ -222,9 +236,10 @@ def _where(row: ActionRow) -> str:
 
 
 def _refused(row: ActionRow, command: str, error: Exception, at_once: int) -> str:
+    left = "".join(f"\n  {term} in it is left to the database: no parameter stands for it" for term in unbound(command))
     return (
         f"{_where(row)}: the database refuses a command: {type(error).__name__}: {error}\n"
-        f"  {command}\n  with {_shown(row)}\n"
+        f"  {command}{left}\n  with {_shown(row)}\n"
         f"  Its transaction, which holds up to {at_once} commands, is undone: all of them are done at the next try. "
         "What transactions before it did stays done, and is not done again"
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import reduce
 from typing import Any
 
@@ -22,7 +22,7 @@ from acelera.trepl.rule_outputs import COMMAND, MODULE, NUMBER, STAMP, ActionOut
 from acelera.trepl.stepping import Place
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RuleFrames(Mapping[str, Any]):
     """What the rules of a program do: a frame for each output, by its name, with the columns that it has in process.
 
@@ -31,11 +31,11 @@ class RuleFrames(Mapping[str, Any]):
     computations, and two streams, if changes still come; `frame` is one.
     """
 
-    by_module: Mapping[str, Any] = field(repr=False)
-    tasks: tuple[PartTask, ...] = field(repr=False)
-    outputs: Mapping[str, Output] = field(repr=False)
-    program: resolved.Program = field(repr=False)
-    acting: Acting = field(repr=False)
+    by_module: Mapping[str, Any]
+    tasks: tuple[PartTask, ...]
+    outputs: Mapping[str, Output]
+    program: resolved.Program
+    acting: Acting
 
     @property
     def frame(self) -> Any:
@@ -53,6 +53,10 @@ class RuleFrames(Mapping[str, Any]):
             return _of_action(self.by_module[output.module.name], output)
         assert isinstance(output, EventOutput)
         return _of_event(self.by_module[output.module.name], output)
+
+    def __repr__(self) -> str:
+        kind = "streams" if any(each.isStreaming for each in self.by_module.values()) else "frames"
+        return f"<acelera.trepl {kind} of {', '.join(self.outputs)}>"
 
     def __contains__(self, name: object) -> bool:
         return name in self.outputs

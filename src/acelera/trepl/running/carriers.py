@@ -128,6 +128,11 @@ class Quick:
     # --- what is kept -----------------------------------------------------------------------------------------
 
     @property
+    def reached(self) -> int:
+        """After an error: the number of the stage that it came at."""
+        return self._machine.reached
+
+    @property
     def kept(self) -> tuple[int, int]:
         """How many configurations rest, and how many wait."""
         return self._machine.kept
@@ -159,6 +164,7 @@ class Plain:
         self._translation = translation
         self._machine = PlainMachine(translation.machine, functions, max_tuples)
         self._standing: dict[int, Standing] = {}
+        self._reached = 0
 
     def take(self, given: Given, keys: int) -> dict[int, Answer]:
         """Take all stages; what shown heads told."""
@@ -171,6 +177,7 @@ class Plain:
         factor = UNITS[given.times.type.unit] if pa.types.is_timestamp(given.times.type) else 0
         told: dict[int, list[tuple[int, tuple[Any, ...]]]] = {}
         for number, key in enumerate(given.keys.tolist()):
+            self._reached = number
             standing = self._standing.setdefault(key, None) or self._machine.begin()  # type: ignore[arg-type]
             self._standing[key] = standing
             for _ in range(int(given.silent[number])):
@@ -205,6 +212,11 @@ class Plain:
             leaves([row[number] for _, row in rows], kind.arrow, "an argument") for number, kind in enumerate(types)
         ]
         return Answer(np.array([stage for stage, _ in rows], np.int64), columns)
+
+    @property
+    def reached(self) -> int:
+        """After an error: the number of the stage that it came at."""
+        return self._reached
 
     @property
     def kept(self) -> tuple[int, int]:

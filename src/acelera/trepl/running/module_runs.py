@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from acelera.cdc.layout import INSTANT, KIND, TIME
 from acelera.engine.session.keys import Keys, count_positions
-from acelera.errors import DataError
+from acelera.errors import AggregateError, DataError, TooManyMatchesError
 from acelera.language.ast import Attribute
 from acelera.language.types import NULL, Type, unify
 from acelera.stages.counting import count_silent
@@ -69,6 +69,10 @@ class Machine(Protocol):
     @property
     def kept(self) -> tuple[int, int]:
         """How many configurations rest, and how many wait."""
+
+    @property
+    def reached(self) -> int:
+        """After an error: the number of the stage that it came at, of those that were to be taken."""
 
 
 class _Frame:
@@ -167,7 +171,6 @@ class ModuleRun:
             in_order,
             stage_columns(latest, self._program.zone, self._functions),
         )
-        answers = self.machine.take(asked, len(self._keys))
         shown = pa.table(
             {
                 **{f"{KEY}{name}": taken(key_columns[name], firsts) for name in self._module.partition},
@@ -176,7 +179,17 @@ class ModuleRun:
                 TIME: latest,
             }
         )
-        return dict(self._shown(answers, shown))
+        return dict(self._shown(self._answers(asked, shown), shown))
+
+    def _answers(self, asked: Given, shown: pa.Table) -> dict[int, Answer]:
+        """What heads told; what goes wrong is told with its module, stage and key."""
+        try:
+            return self.machine.take(asked, len(self._keys))
+        except (AggregateError, TooManyMatchesError) as error:
+            place = self.machine.reached
+            key = "".join(f", {name} = {shown[f'{KEY}{name}'][place]}" for name in self._module.partition)
+            where = f"module `{self._module.name}`, stage {shown[STAGE][place]} at {shown[TIME][place]}{key}"
+            raise type(error)(f"{where}: {error}") from None
 
     def _parts(
         self, given: Mapping[str, pa.Table], made: Mapping[tuple[str, str], pa.Table]
