@@ -533,6 +533,12 @@ def test_explain_speaks_with_the_names_of_the_rule(goal: str, line: str) -> None
     assert f"\n  R: {line}" in told
 
 
+def test_explain_tells_what_has_no_instruction() -> None:
+    program = ac.trepl("monitor a partition by k; R: * a(X, X.k || First(X.k) <> 'ab') -> write(1);")
+    told = program.explain({"a": {"k": str}})
+    assert "registers, on plain values, which is slow (there is no instruction)\n" in told
+
+
 def test_explain_tells_warnings() -> None:
     with pytest.warns(ac.AceleraWarning):
         told = ac.trepl("R: a(X) -> write(X.v);").explain({"a": {"v": int}})

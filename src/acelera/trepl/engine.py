@@ -115,7 +115,7 @@ def carried_out(translation: Translation) -> str:
     try:
         code = coded(translation.machine)
     except UnsupportedError as error:
-        return f"on plain values, which is slow: no instruction for {error}"
+        return f"on plain values, which is slow ({error})"
     reason = why_not(code)
     return "compiled to machine code" if reason is None else f"compiled, step by step: no machine code for {reason}"
 
