@@ -10,12 +10,12 @@ from acelera.language.ast import Expression, Literal
 from acelera.programs.problems import Notes
 from acelera.trepl import ast
 from acelera.trepl.commands import quoted_terms, unbound
+from acelera.trepl.formats import no_places, taken_apart
 from acelera.trepl.named_events import ModuleEvents
 from acelera.trepl.resolved import Action, CallFunction, Derive, Sql, Write
 from acelera.trepl.scopes import Scope
 from acelera.trepl.term_names import TermNames
 
-_PLACEHOLDER = re.compile(r"(?P<sign>%%)|(?P<place>%[-0]?\d*(?:\.\d+)?[sdf])|(?P<other>%[-+#]*\d*(?:\.\d*)?[^\W\d_])")
 _NO_PARAMETERS = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|--[^\n]*|/\*.*?\*/", re.DOTALL)
 
 
@@ -67,9 +67,8 @@ def _write(act: ast.Act, arguments: tuple[Expression, ...], notes: Notes) -> Wri
     form = _text(arguments)
     if form is None or "%" not in form:
         return Write(None, arguments, span=act.span)
-    found = list(_PLACEHOLDER.finditer(form))
-    wanted = sum(each["place"] is not None for each in found)
-    for other in (each["other"] for each in found if each["other"]):
+    wanted = len(taken_apart(form)[1])
+    for other in no_places(form):
         hint = "there are %s, %d and %f, with a width (%5d) or decimals (%.2f); a percent sign is written %%"
         notes.warn(f"`{other}` in the format is no place for a value: it stays as it is", act.span, hint)
     if len(arguments) - 1 < wanted:

@@ -9,8 +9,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from acelera.trepl.actions.messages import messages, places_in
+from acelera.trepl.actions.messages import messages
 from acelera.trepl.actions.shown_values import texts
+from acelera.trepl.formats import taken_apart
 
 MOMENT = datetime.datetime(1996, 8, 21, 9, 13, 27)
 
@@ -98,4 +99,4 @@ def test_messages_without_values() -> None:
 
 
 def test_places_are_counted() -> None:
-    assert [places_in(form) for form in ("", "%s %% %5.1f", "%x", "%d%s%f")] == [0, 2, 0, 3]
+    assert [len(taken_apart(form)[1]) for form in ("", "%s %% %5.1f", "%x", "%d%s%f")] == [0, 2, 0, 3]

@@ -99,6 +99,16 @@ def tell(mem: int, stage: int, first: int, registers: int, head: int) -> int:
     return DONE
 
 
+@by_address_inlined
+def tell_all(mem: int, stage: int, first: int, registers: int, outcome: int) -> int:
+    """Tell the heads of an outcome, which stands at a place; DONE, or what has no room."""
+    for listed in range(fixed(mem, outcome + t.TELLS), fixed(mem, outcome + t.TELLS_END)):
+        lacking = tell(mem, stage, first, registers, fixed(mem, fixed(mem, at.HEADS_LISTED) + listed))
+        if lacking != DONE:
+            return lacking
+    return DONE
+
+
 @by_address
 def happen(mem: int, stage: int, event: int, size: int) -> int:
     """Add an own event, whose values stand in the row at hand, to those of the stage, unless it is there."""
@@ -155,8 +165,7 @@ def arrive(mem: int, stage: int, key: int, first: int, depth: int, state: int) -
             if lacking != DONE:
                 return lacking
         if first >= 0:
-            for listed in range(fixed(mem, given + t.TELLS), fixed(mem, given + t.TELLS_END)):
-                lacking = tell(mem, stage, first, row, fixed(mem, fixed(mem, at.HEADS_LISTED) + listed))
-                if lacking != DONE:
-                    return lacking
+            lacking = tell_all(mem, stage, first, row, given)
+            if lacking != DONE:
+                return lacking
     return DONE

@@ -9,7 +9,7 @@ from acelera.engine.registers.stack_machine import HOLDS
 from acelera.stages import layout as at
 from acelera.stages import tables as t
 from acelera.stages.executing import carry_out, carry_out_here, carry_out_on_all
-from acelera.stages.kernel.arriving import arrive, rest, tell
+from acelera.stages.kernel.arriving import arrive, rest, tell_all
 from acelera.stages.kernel.choosing import absent, next_match
 from acelera.stages.kernel.guarding import admit, enter, postpone
 from acelera.stages.kernel.where import DONE, FAILED, copied, depth_of, edge_of, event_at, key_of, stage_of, step_of
@@ -152,11 +152,7 @@ def meet(mem: int, stage: int, key: int, first: int, row: int, number: int) -> i
         lacking = rest(mem, key, target, fixed(mem, given + t.REST))
         if lacking != DONE:
             return lacking
-    for listed in range(fixed(mem, given + t.TELLS), fixed(mem, given + t.TELLS_END)):
-        lacking = tell(mem, stage, first, row, fixed(mem, fixed(mem, at.HEADS_LISTED) + listed))
-        if lacking != DONE:
-            return lacking
-    return DONE
+    return tell_all(mem, stage, first, row, given)
 
 
 @by_address_inlined

@@ -13,11 +13,10 @@ import pyarrow.compute as pc
 
 from acelera.language.types import NUMBERS, Kind, from_arrow
 from acelera.trepl.actions.shown_values import NULL, texts
+from acelera.trepl.formats import taken_apart
 
 Column = Any
 """An array of Arrow, in one piece or in several."""
-
-_CONVERSION = re.compile(r"%(?P<flag>[-0]?)(?P<width>\d*)(?:\.(?P<precision>\d+))?(?P<letter>[sdf])|%%")
 
 
 def messages(form: str | None, columns: Sequence[Column], rows: int | None = None, zone: str = "UTC") -> pa.Array[Any]:
@@ -34,37 +33,13 @@ def messages(form: str | None, columns: Sequence[Column], rows: int | None = Non
     count = len(columns[0]) if columns else rows or 0
     if form is None:
         return _joined([texts(column, zone) for column in columns], " ", count)
-    pieces, places = _taken_apart(form)
+    pieces, places = taken_apart(form)
     parts: list[Any] = [pieces[0]]
     for place, column, piece in zip_longest(places, columns[: len(places)], pieces[1:]):
         parts += [place.group() if column is None else _converted(place, column, zone), piece]
     for column in columns[len(places) :]:
         parts += [" ", texts(column, zone)]
     return _joined(parts, "", count)
-
-
-def places_in(form: str) -> int:
-    """How many values a format has places for.
-
-    >>> places_in("%s: %d of 100 %%")
-    2
-    """
-    return len(_taken_apart(form)[1])
-
-
-def _taken_apart(form: str) -> tuple[list[str], list[re.Match[str]]]:
-    """The texts around the places for values, and the places."""
-    pieces, places, end = [""], [], 0
-    for found in _CONVERSION.finditer(form):
-        pieces[-1] += form[end : found.start()]
-        if found["letter"] is None:
-            pieces[-1] += "%"
-        else:
-            places.append(found)
-            pieces.append("")
-        end = found.end()
-    pieces[-1] += form[end:]
-    return pieces, places
 
 
 def _joined(parts: Sequence[Any], separator: str, rows: int) -> pa.Array[Any]:
