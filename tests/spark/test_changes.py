@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from acelera import cdc
+from acelera.demo import shop
 from acelera.errors import SchemaError, UsageError
 from cdc.messages import MESSAGES, OSLO, ROME, connect_schema, message, texts, wrapped
 from cdc.test_debezium import ROW, TYPED
@@ -142,14 +143,14 @@ def test_frames_tell_what_tables_tell(name: str, to_frame: ToFrame) -> None:
                 (
                     texts([message("c", None, {"v": 1}), message("c", None, {"v": value})]),
                     lambda data, kind=kind: cdc.debezium(data, schema={"v": kind}),
-                    f"a value that does not fit its type; the columns of its table are v {kind}: ",
+                    words,
                 )
-                for value, kind in [
-                    ("x", pa.decimal128(5, 2)),
-                    ("x", pa.date32()),
-                    (7.5, pa.int64()),
-                    ("x", pa.timestamp("us", "UTC")),
-                    ("99999999999999999999", pa.timestamp("us")),
+                for value, kind, words in [
+                    ("x", pa.decimal128(5, 2), "The value 'x' of the type"),
+                    ("x", pa.date32(), "The value 'x' of the type"),
+                    (7.5, pa.int64(), "a value that does not fit its type; the columns of its table are v int64: "),
+                    ("x", pa.timestamp("us", "UTC"), "The value 'x' of the type"),
+                    ("99999999999999999999", pa.timestamp("us"), "The value '99999999999999999999' of the type"),
                 ]
             ),
             (
@@ -225,3 +226,12 @@ def test_micro_batches(to_frame: ToFrame) -> None:
     table = pa.Table.from_pylist([message("u", ROME, OSLO)])
     source = cdc.debezium(table.schema)
     assert rows(source.normalize(to_frame(table)).toArrow()) == rows(source.normalize(table))
+
+
+def test_plans_of_messages_stay_small(spark: Any) -> None:
+    """What is read of texts stands in many columns; a check that stood in each of them made tasks too large to send."""
+    frame = spark.read.text(str(shop.PATH))
+    plans = [
+        each.normalized("timestamp")._jdf.queryExecution().optimizedPlan() for each in shop.sources(frame).values()
+    ]
+    assert sum(len(plan.toString()) for plan in plans) < 1_000_000

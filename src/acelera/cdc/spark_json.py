@@ -43,29 +43,29 @@ def decoded_frame(
     )
     wanted = spark_schema(pa.schema([*read, pa.field("payload", read), pa.field(_CORRUPT, pa.string())]))
     options = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": _CORRUPT}
-    frame = frame.withColumn("#json", functions.from_json(text, wanted, options))
+    frame = _refusing(frame.withColumn("#json", functions.from_json(text, wanted, options)), text, row)
     inner = {
         name: functions.coalesce(column_at(("#json", "payload", name)), column_at(("#json", name))) for name in envelope
     }
-    refused = _refusal(text, row)
     parts = [
-        (inner[name] if name in flat else _converted(inner[name], kinds, refused)).alias(name)
+        (inner[name] if name in flat else _converted(inner[name], kinds)).alias(name)
         for name, kinds in envelope.items()
     ]
-    read_or_refused = functions.when(column_at(("#json", _CORRUPT)).isNotNull(), refused).when(
-        ~_is_tombstone(text), functions.struct(*parts)
-    )
-    return frame.withColumn(column, read_or_refused).drop("#json")
+    return frame.withColumn(column, functions.when(~_is_tombstone(text), functions.struct(*parts))).drop("#json")
 
 
-def _refusal(text: Any, row: Columns) -> Any:
-    """An error with the beginning of a message that cannot be read; why is found out only then."""
+def _refusing(frame: Any, text: Any, row: Columns) -> Any:
+    """Rows whose texts can be read. Others are an error with the beginning of the message.
+
+    That is a filter, since a column that many others are made of would stand in each of them.
+    """
     from pyspark.sql import functions
 
     expected = ", ".join(f"{name} {kind}" for name, kind in row.items())
     misfit = f"a message has a value that does not fit its type; the columns of its table are {expected}: "
     why = functions.when(functions.get_json_object(text, "$").isNull(), "a message is no JSON: ").otherwise(misfit)
-    return functions.raise_error(functions.concat(why, functions.substring(text, 1, _SHOWN)))
+    error = functions.raise_error(functions.concat(why, functions.substring(text, 1, _SHOWN))).cast("boolean")
+    return frame.where(functions.when(column_at(("#json", _CORRUPT)).isNotNull(), error).otherwise(True))
 
 
 def _is_tombstone(text: Any) -> Any:
@@ -93,34 +93,28 @@ def _struct_read(kinds: Columns) -> pa.DataType:
     return pa.struct([pa.field(name, _as_read(kind)) for name, kind in kinds.items()])
 
 
-def _converted(struct: Any, kinds: Columns, refused: Any) -> Any:
-    """A struct whose texts are what they stand for; `refused` is the error if one stands for nothing."""
+def _converted(struct: Any, kinds: Columns) -> Any:
+    """A struct whose texts are what they stand for."""
     from pyspark.sql import functions
 
-    fields = [_told(struct.getField(name), kind, refused).alias(name) for name, kind in kinds.items()]
+    fields = [_value(struct.getField(name), kind).alias(name) for name, kind in kinds.items()]
     return functions.when(struct.isNotNull(), functions.struct(*fields))
 
 
-def _told(value: Any, kind: pa.DataType, refused: Any) -> Any:
+def _value(text: Any, kind: pa.DataType) -> Any:
+    """A time that is a text, or an integer in the unit of its type; a decimal that is a text."""
     from pyspark.sql import functions
 
     if not is_told(kind):
-        return value
-    return functions.coalesce(_value(value, kind), functions.when(value.isNotNull(), refused))
-
-
-def _value(text: Any, kind: pa.DataType) -> Any:
-    """A time that is a text, or an integer in the unit of its type; a decimal that is a text. NULL if it is none."""
-    from pyspark.sql import functions
-
+        return text
     wanted = spark_schema(pa.schema([("it", settled(kind))]))["it"].dataType
     if pa.types.is_decimal(kind):
-        return text.try_cast(wanted)
+        return text.cast(wanted)
     counted = text.rlike("^-?[0-9]+$")
-    number = functions.when(counted, text).try_cast("bigint")
+    number = functions.when(counted, text).cast("bigint")
     if pa.types.is_date(kind):
         days = functions.date_add(functions.lit("1970-01-01").cast("date"), number.cast("int"))
-        return functions.coalesce(days, functions.when(~counted, text).try_cast("date"))
+        return functions.coalesce(days, functions.when(~counted, text).cast("date"))
     if kind.unit not in _FACTORS:
         raise SchemaError(f"schema=… says {kind}, but timestamps of Spark are in microseconds; say int64, or timestamp")
     micros = number * _FACTORS[kind.unit]
@@ -130,7 +124,7 @@ def _value(text: Any, kind: pa.DataType) -> Any:
         moment = functions.lit("1970-01-01").cast("timestamp_ntz") + functions.make_dt_interval(
             secs=micros.cast("decimal(20, 0)") / 1_000_000
         )
-    return functions.coalesce(moment, functions.when(~counted, text).try_cast(wanted))
+    return functions.coalesce(moment, functions.when(~counted, text).cast(wanted))
 
 
 def told_types(frame: Any, column: str, table: str | None) -> Described:
