@@ -124,7 +124,8 @@ class FormulaPattern(Pattern):
 
     def tree(self, clauses: ast.Clauses) -> ast.Query:
         """The query."""
-        return ast.Query(self.formula, clauses.select, clauses.stream, clauses.partition_by, clauses.within)
+        parts = (clauses.select, clauses.stream, clauses.partition_by, clauses.within, clauses.summary)
+        return ast.Query(self.formula, *parts)
 
     def text(self, clauses: ast.Clauses) -> str:
         """The canonical text."""

@@ -131,6 +131,19 @@ class Cast(Expression):
     target: str
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class Total(Expression):
+    """`f(x.a)`, `count(x)`, `count(*)` or `log2_count(*)` in SUMMARIZE: over all matches of a group.
+
+    Without a variable it speaks of matches themselves; without an attribute it counts.
+    """
+
+    function: str
+    variable: str | None = None
+    attribute: str | None = None
+    ignore_nulls: bool = False
+
+
 # --- conditions: what FILTER asks of a complex event ------------------------------------------------------------
 
 
@@ -433,13 +446,46 @@ class Key(Node):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
+class SummaryItem(Node):
+    """An item of SUMMARIZE: an expression whose leaves are totals and constants."""
+
+    expression: Expression
+    alias: str | None = None
+
+
+GroupKey = SelectVariable | SelectAttribute | SelectBound
+"""A key of BY: an attribute of PARTITION BY, `x.a` or a bound of the match."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Over(Node):
+    """`OVER n unit EVERY m unit`, units as in WITHIN; without EVERY, `every` is None: windows that do not overlap."""
+
+    amount: int
+    unit: str
+    every: int | None = None
+    every_unit: str | None = None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Summary(Node):
+    """`SUMMARIZE items … BY keys OVER … HAVING …`."""
+
+    items: tuple[SummaryItem, ...]
+    by: tuple[GroupKey, ...] = ()
+    over: Over | None = None
+    having: Expression | None = None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Clauses(Node):
-    """What stands around a pattern, whatever the pattern is."""
+    """What stands around a pattern, whatever the pattern is. A query that summarizes selects nothing."""
 
     select: tuple[SelectItem, ...] = (Star(),)
     stream: str | None = None
     partition_by: tuple[Key, ...] = ()
     within: Within | None = None
+    summary: Summary | None = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -451,11 +497,12 @@ class Query(Node):
     stream: str | None = None
     partition_by: tuple[Key, ...] = ()
     within: Within | None = None
+    summary: Summary | None = None
 
     @property
     def clauses(self) -> Clauses:
         """What stands around the formula."""
-        return Clauses(self.select, self.stream, self.partition_by, self.within)
+        return Clauses(self.select, self.stream, self.partition_by, self.within, self.summary)
 
 
 UNITS = {

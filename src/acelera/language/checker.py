@@ -27,6 +27,7 @@ from acelera.language.result import (
     Result,
 )
 from acelera.language.schema import Schema
+from acelera.language.summary import Summarized
 from acelera.language.tree import assert_never
 from acelera.language.types import INT, ORDERED, STRING, UNKNOWN, Kind, Type
 from acelera.language.variables import EMPTY, NONE, ONE, Bindings, Bounds, Origin, Variable, names_of
@@ -46,6 +47,7 @@ class Checked:
     schema: Schema | None
     variables: Mapping[str, Variable]
     result: Result
+    summary: Summarized | None = None
 
 
 def check(query: ast.Query, schema: Schema | None, bag_union: BagUnion = "once", text: str = "") -> Checked:
