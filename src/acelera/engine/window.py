@@ -18,7 +18,7 @@ Ints = npt.NDArray[Any]
 
 WIDEST = 2**63 - 1
 
-_NANOSECONDS = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1_000, "ns": 1}
+NANOSECONDS = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1_000, "ns": 1}
 
 
 @dataclass(frozen=True)
@@ -52,5 +52,5 @@ def window_of(within: ast.Within | None, schema: Schema) -> Window:
     if within.unit == "events":
         return Window(min(within.amount - 1, WIDEST))
     assert schema.time is not None, "the checker asks for a stream with time"
-    width = within.amount * ast.UNITS[within.unit] // _NANOSECONDS[schema.time.arrow.unit]
+    width = within.amount * ast.UNITS[within.unit] // NANOSECONDS[schema.time.arrow.unit]
     return Window(min(width, WIDEST), timed=True)

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from acelera.engine.jit import Array, dispatched, inlined, kernel
-from acelera.engine.nodes.algebras import begin, has_room, newest_start, union
+from acelera.engine.nodes.algebras import begin, has_room, meeting_place, newest_start, set_at, union
 from acelera.engine.nodes.hits import HitArrays, add_hit
 from acelera.engine.nodes.slots import SlotArrays, fits, give_block
 from acelera.engine.nodes.unions import NO_ROOM
@@ -54,7 +54,7 @@ class Entries(NamedTuple):
 
 
 class Reached(NamedTuple):
-    """The sets that an event has led to: their list, and for each the last event that did and the value there."""
+    """The places that an event has led to: their list, and for each the last event that did and the value there."""
 
     targets: Array
     stamp: Array
@@ -115,7 +115,7 @@ def advance(
     i = first
     for i in range(first, len(events.letters)):
         key = events.keys[i]
-        needed, changes = look_around(events, i, step, slots)
+        needed, changes = look_around(events, i, step, slots, algebra)
         if needed < 0:
             counters[ASKED_STATE], counters[ASKED_LETTER] = -1 - needed, events.letters[i]
             reason = TABLE
@@ -143,14 +143,14 @@ def advance(
 
 
 @inlined
-def look_around(events: EventArrays, i: int, step: Array, slots: SlotArrays) -> tuple[int, bool]:
+def look_around(events: EventArrays, i: int, step: Array, slots: SlotArrays, algebra: Array) -> tuple[int, bool]:
     """How many entries an event leads to at most, or what must be known first; and whether it changes anything."""
     letter, key = events.letters[i], events.keys[i]
     first, held = slots.begin[key], slots.count[key]
     needed, _ = look(step, 0, letter)
     changes = stirs(step, i) or needed > 0
     for s in range(first, first + held if needed >= 0 else first):
-        more, changed = look(step, slots.state[np.uint64(s)], letter)
+        more, changed = look(step, set_at(algebra, slots.state[np.uint64(s)]), letter)
         if more < 0:
             return more, False
         needed, changes = needed + more, changes or changed
@@ -179,7 +179,7 @@ def move(
         number, value = 0, NO_ROOM
         if s >= 0:
             slot = np.uint64(first + s)
-            number, value = slots.state[slot], slots.value[slot]
+            number, value = set_at(algebra, slots.state[slot]), slots.value[slot]
             if newest_start(algebra, value) < floor:
                 continue
         at, size, reason = follow(step, number, letter, i)
@@ -195,7 +195,7 @@ def move(
                 add_hit(hits, following, row, floor)
             if step.entries.target[entry] == NOTHING:
                 continue
-            target = np.uint64(step.entries.target[entry])
+            target = np.uint64(meeting_place(algebra, step.entries.target[entry], following))
             if reached.stamp[target] != stamp:
                 reached.stamp[target], reached.targets[found] = stamp, target
                 found += 1

@@ -35,11 +35,12 @@ class Strategy:
         """A machine that runs it. Nobody looks at what `unseen` actions leave in a match."""
         if self.refused is not None:
             return ValueMachine(self.plan, alphabet, unseen)
-        return self._machine(alphabet, Arena(), unseen)
+        return self.machine_with(alphabet, Arena(), unseen)
 
-    def _machine(
+    def machine_with(
         self, alphabet: Alphabet, algebra: Algebra, unseen: frozenset[Action] = frozenset()
     ) -> TableMachine | RegisterMachine:
+        """A machine whose partial matches carry values of an algebra; it does not run value by value."""
         if self.code is None:
             return TableMachine(self.plan, alphabet, algebra, unseen)
         guards = [guard._guard(alphabet) for guard in self.guards]
@@ -47,7 +48,7 @@ class Strategy:
 
     def _guard(self, alphabet: Alphabet) -> Guard:
         starts = NewestStarts()
-        return Guard(self._machine(alphabet, starts), starts)
+        return Guard(self.machine_with(alphabet, starts), starts)
 
     def lines(self) -> list[str]:
         """What was decided, and what that means, in words."""

@@ -127,6 +127,21 @@ class Algebra(Protocol):
     def enlarge(self) -> None:
         """Room for twice as much."""
 
+    def sets_held(self, slots: Slots) -> Ints:
+        """The sets that slots refer to, after `collect`."""
+
+    def move_sets(self, slots: Slots, moved: Ints) -> None:
+        """Sets have gone elsewhere."""
+
+    def places_beside(self, sets: int) -> int:
+        """How many places there can be, where there can be so many sets."""
+
+    def check_sets(self, slots: Slots, sets: int) -> None:
+        """Whether slots refer to so many sets."""
+
+    def look_at(self, stored: Ints) -> None:
+        """Where the values stand that machines store."""
+
     def stored(self, actions: int) -> Ints:
         """The stored values that anything refers to, where there are so many actions."""
 
@@ -239,8 +254,9 @@ class KernelMachine(ABC):
         yield
 
     def _advance(self, events: EventArrays, prepared: Any) -> int:
-        if len(self._stamps) < self._sets:
-            size = 2 * self._sets
+        places = self.algebra.places_beside(self._sets)
+        if len(self._stamps) < places:
+            size = 2 * places
             self._stamps, self._values = np.zeros(size, np.int64), np.zeros(size, self.algebra.value_type)
         reached = Reached(self._targets, self._stamps, self._values)
         step, algebra = self._step(prepared), self.algebra

@@ -93,6 +93,7 @@ class RegisterMachine(KernelMachine):
 
     def _step(self, prepared: tuple[Inputs, Ints]) -> RegisterStep:
         inputs, ruled_out = prepared
+        self.algebra.look_at(self.tables.stored)
         return RegisterStep(
             self.edges.arrays,
             self._states,
@@ -194,10 +195,9 @@ class RegisterMachine(KernelMachine):
         """Forget what can no longer match."""
         slots, algebra = self.slots, self.algebra
         algebra.collect(slots, floor)
-        held = slots.held
-        sets, stored = np.unique(np.append(slots.state[held], 0)), algebra.stored(len(self.actions))
+        sets, stored = np.unique(np.append(algebra.sets_held(slots), 0)), algebra.stored(len(self.actions))
         moved_sets, moved_stored = self.tables.keep(sets, stored)
-        slots.state[held] = moved_sets[slots.state[held]]
+        algebra.move_sets(slots, moved_sets)
         algebra.move_stored(len(self.actions), moved_stored)
         self._collect_sets()
         if self.tables.crowded:
@@ -287,7 +287,7 @@ class RegisterMachine(KernelMachine):
     def _check(self) -> None:
         """Whether all numbers refer to something."""
         configurations, sets, _, stored = self.tables.counts.tolist()
-        self.slots.check(sets)
+        self.algebra.check_sets(self.slots, sets)
         self.algebra.check(self.slots, len(self.actions), stored)
         rows, texts = self.tables.configurations[:configurations], len(self.strings)
         check.in_range("configurations", rows[:, 0], 0, self.plan.states)

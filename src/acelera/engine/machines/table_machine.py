@@ -59,7 +59,7 @@ class TableMachine(KernelMachine):
         for states in sets:
             check.holds("sets", states <= set(range(self.table.plan.states)), "has a state that is not there")
             self.table.set_number(states)
-        self.slots.check(len(sets))
+        self.algebra.check_sets(self.slots, len(sets))
         self.algebra.check(self.slots, len(self.actions), 0)
 
     def stored_values(self, action: int, place: int, at: Ints, kind: pa.DataType) -> Any:

@@ -5,7 +5,12 @@ group of arrays says that stands first:
 
 - `Nodes`, enumeration: the value is a node, which stands for all partial matches (`unions`);
 - `Starts`, the newest start: the value is the tick at which the newest of them starts. It is all that UNLESS asks of
-  what it forbids.
+  what it forbids;
+- `Vectors` (`vectors.py`), summaries: the value is a row of numbers that tell how many they are and what is aggregated
+  over them.
+
+What slots hold are *places*: where partial matches meet that may be united. That is a set of the machine, or for
+summaries by group a set and a group.
 
 A further algebra is another NamedTuple with these functions and `has_room`, and a class that holds it (`Arena`,
 `NewestStarts`) and fulfils the protocol `Algebra` of `machines/machine.py`. `machines/choice.py` says which algebra is
@@ -56,6 +61,18 @@ def newest_start(algebra: Array, value: Array) -> Array:
 
 
 @dispatched
+def meeting_place(algebra: Array, target: int, value: Array) -> int:
+    """Where partial matches meet that lead to a set: only those that may be united meet."""
+    raise NotImplementedError
+
+
+@dispatched
+def set_at(algebra: Array, place: int) -> int:
+    """The set of a place."""
+    raise NotImplementedError
+
+
+@dispatched
 def has_room(algebra: Array, needed: int) -> bool:
     """Whether so many values can be made."""
     raise NotImplementedError
@@ -89,6 +106,16 @@ def _has_room_for_nodes(nodes: Nodes, needed: int) -> bool:
     return bool(nodes.count[0] + needed <= len(nodes.mark))
 
 
+@implements(meeting_place, Nodes)
+def _where_nodes_meet(nodes: Nodes, target: int, node: int) -> int:
+    return target
+
+
+@implements(set_at, Nodes)
+def _set_of_nodes(nodes: Nodes, place: int) -> int:
+    return place
+
+
 # --- the newest start ---------------------------------------------------------------------------------------------
 
 
@@ -115,3 +142,13 @@ def _start(starts: Starts, start: int) -> Array:
 @implements(has_room, Starts)
 def _has_room_for_starts(starts: Starts, needed: int) -> bool:
     return True
+
+
+@implements(meeting_place, Starts)
+def _where_starts_meet(starts: Starts, target: int, start: int) -> int:
+    return target
+
+
+@implements(set_at, Starts)
+def _set_of_starts(starts: Starts, place: int) -> int:
+    return place

@@ -116,6 +116,26 @@ class Arena:
         if self.size > len(self.arrays.mark) // 2:
             self.enlarge()
 
+    def sets_held(self, slots: Slots) -> Ints:
+        """The sets that slots refer to."""
+        return slots.state[slots.held]
+
+    def move_sets(self, slots: Slots, moved: Ints) -> None:
+        """Sets have gone elsewhere."""
+        held = slots.held
+        slots.state[held] = moved[slots.state[held]]
+
+    def places_beside(self, sets: int) -> int:
+        """Slots are sets."""
+        return sets
+
+    def look_at(self, stored: Ints) -> None:
+        """Stored values are looked at when matches are listed, if ever."""
+
+    def check_sets(self, slots: Slots, sets: int) -> None:
+        """Whether slots refer to so many sets."""
+        slots.check(sets)
+
     def relieve(self, read: int) -> bool:
         """Make more room if what there is was taken by few events: each stop costs a look at all that is kept."""
         cramped = read < FEW_EVENTS and len(self.arrays.mark) < MOST_NODES

@@ -37,6 +37,26 @@ class NewestStarts:
         """Empty the slots that have left the window."""
         drop_expired(slots.arrays, self.arrays, np.maximum(slots.floor, floor))
 
+    def sets_held(self, slots: Slots) -> Ints:
+        """The sets that slots refer to."""
+        return slots.state[slots.held]
+
+    def move_sets(self, slots: Slots, moved: Ints) -> None:
+        """Sets have gone elsewhere."""
+        held = slots.held
+        slots.state[held] = moved[slots.state[held]]
+
+    def places_beside(self, sets: int) -> int:
+        """Slots are sets."""
+        return sets
+
+    def look_at(self, stored: Ints) -> None:
+        """Stored values are looked at when matches are listed, if ever."""
+
+    def check_sets(self, slots: Slots, sets: int) -> None:
+        """Whether slots refer to so many sets."""
+        slots.check(sets)
+
     def relieve(self, read: int) -> bool:
         """Make more room for hits if what there was was taken by few events."""
         cramped = read < FEW_EVENTS and len(self.hits.arrays.row) < MOST_HITS

@@ -74,6 +74,10 @@ class Keys:
             return [()]
         return [self._key(self._rows.row(number)) for number in range(len(self))]
 
+    def some(self, numbers: Ints) -> list[tuple[Value, ...]]:
+        """The keys that have some numbers."""
+        return [self._key(self._rows.row(number)) if self.columns else () for number in numbers.tolist()]
+
     def _key(self, row: bytes) -> tuple[Value, ...]:
         key: list[Value] = []
         for kind in self._types:

@@ -1,0 +1,288 @@
+"""The rows of components that partial matches carry, their groups, and the hits that wait to be folded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from acelera.engine.nodes.components import OPERATION, Components, Kinds
+from acelera.engine.nodes.hits import Hits
+from acelera.engine.nodes.slots import Slots, drop_expired
+from acelera.engine.nodes.vectors import Given, Groups, Vectors
+from acelera.engine.storage import validation as check
+from acelera.engine.storage.growing import grown
+from acelera.engine.storage.interning import intern_again
+
+Ints = npt.NDArray[Any]
+
+FEW_EVENTS, MOST_ROWS = 1 << 8, 1 << 20
+"""How many events should fit at least, as long as there are not so many rows."""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """How many components there are of each sort, and what is known of each.
+
+    `best` holds the order of each best number, and `best_flag` its flag. `spread` is how many sets of values spread:
+    for each, two numbers stand at the end of `real`.
+    """
+
+    whole: int
+    real: int
+    best: tuple[int, ...]
+    best_flag: tuple[int, ...]
+    spread: int
+    parts: int
+
+    def kinds(self, ranks: Ints) -> Kinds:
+        """What kernels ask of components."""
+        first = self.real - 2 * self.spread
+        spread_at = np.arange(first, self.real, 2, dtype=np.int64)
+        return Kinds(np.array(self.best, np.int64), np.array(self.best_flag, np.int64), spread_at, ranks)
+
+    def components(self, rows: int) -> Components:
+        """Room for so many rows."""
+        return Components(
+            np.zeros((rows, self.whole), np.int64),
+            np.zeros((rows, self.whole), np.float64),
+            np.zeros((rows, self.real), np.float64),
+            np.zeros(rows, np.int64),
+            np.zeros((rows, self.spread), np.float64),
+            np.zeros((rows, len(self.best)), np.int64),
+            np.zeros((rows, len(self.best)), np.int64),
+            np.zeros(rows, np.int64),
+        )
+
+
+NO_RANKS = np.zeros(1, np.int64)
+
+
+def no_events(stored_width: int = 1) -> Given:
+    """Nothing is known of any event."""
+    nothing, none = np.zeros((0, 0), np.int64), np.zeros((0, stored_width), np.int64)
+    return Given(
+        nothing,
+        nothing.view(np.float64),
+        np.zeros((0, 0), np.bool_),
+        nothing,
+        np.zeros(0, np.int64),
+        none,
+        none.view(np.float64),
+    )
+
+
+class Interned:
+    """Rows of numbers, each with a number of its own."""
+
+    def __init__(self, width: int, size: int = 64) -> None:
+        self.arrays = Groups(np.zeros((size, width), np.int64), np.full(2 * size, -1, np.int64), np.zeros(1, np.int64))
+
+    def __len__(self) -> int:
+        return int(self.arrays.count[0])
+
+    @property
+    def rows(self) -> Ints:
+        """Those that there are."""
+        held: Ints = self.arrays.rows[: len(self)]
+        return held
+
+    def keep(self, kept: Ints) -> None:
+        """Only these; they are numbered anew, in order."""
+        self.put(self.arrays.rows[kept])
+
+    def put(self, rows: Ints) -> None:
+        """These rows and no others."""
+        size = 64
+        while size < 2 * len(rows):
+            size *= 2
+        size = max(size, len(self.arrays.rows))
+        held = np.zeros((size, self.arrays.rows.shape[1]), np.int64)
+        held[: len(rows)] = rows
+        table = np.full(2 * size, -1, np.int64)
+        intern_again(held, len(rows), table)
+        self.arrays = Groups(held, table, np.array([len(rows)], np.int64))
+
+    def enlarge(self) -> None:
+        """Room for twice as many."""
+        rows = self.rows
+        self.arrays = self.arrays._replace(rows=grown(self.arrays.rows, 2 * len(self.arrays.rows)))
+        self.put(rows)
+
+
+class VectorArena:
+    """All rows, and the hits: rows whose matches end at an event."""
+
+    value_type = np.int32
+
+    def __init__(self, shape: Shape, operations: list[list[list[int]]], begin_part: list[int], rows: int = 1 << 12):
+        self.shape = shape
+        self.components = shape.components(rows)
+        self.kinds = shape.kinds(NO_RANKS)
+        self.given = no_events()
+        self.newest, self.group = np.zeros(rows, np.int64), np.zeros(rows, np.int64)
+        self.count = np.zeros(1, np.int64)
+        sizes = [len(each) for each in operations]
+        self._operations_at = np.cumsum([0, *sizes]).astype(np.int64)
+        listed = [each for several in operations for each in several]
+        self._operations = np.array(listed, np.int64).reshape(-1, OPERATION)
+        self._begin_part = np.array(begin_part, np.int64)
+        self.groups, self.places = Interned(max(shape.parts, 1)), Interned(2)
+        self._scratch = np.zeros(max(shape.parts, 2), np.int64)
+        self.hits = Hits(1 << 14, self.value_type)
+
+    @property
+    def arrays(self) -> Vectors:
+        """As kernels want them."""
+        return Vectors(
+            self.components,
+            self.kinds,
+            self.newest,
+            self.group,
+            self.count,
+            self._operations_at,
+            self._operations,
+            self.given,
+            self._begin_part,
+            self.groups.arrays,
+            self.places.arrays,
+            self._scratch,
+        )
+
+    @property
+    def size(self) -> int:
+        """How many rows there are."""
+        return int(self.count[0])
+
+    @property
+    def grouped(self) -> bool:
+        """Whether slots are places."""
+        return self.shape.parts > 0
+
+    def look_at(self, stored: Ints) -> None:
+        """Where machines store values now."""
+        self.given = self.given._replace(stored=stored, stored_real=stored.view(np.float64))
+
+    # --- memory ---------------------------------------------------------------------------------------------------
+
+    def collect(self, slots: Slots, floor: int) -> None:
+        """Keep the rows that slots refer to, and are in the window. There must be no hits."""
+        drop_expired(slots.arrays, self.arrays, np.maximum(slots.floor, floor))
+        held = slots.held
+        kept, moved = np.unique(slots.value[held], return_inverse=True)
+        slots.value[held] = moved
+        rows = max(len(self.newest), 4 * len(kept))
+        fresh = self.shape.components(rows)
+        for old, new in zip(self.components, fresh, strict=True):
+            new[: len(kept)] = old[kept]
+        newest, group = np.zeros(rows, np.int64), np.zeros(rows, np.int64)
+        newest[: len(kept)], group[: len(kept)] = self.newest[kept], self.group[kept]
+        self.components, self.newest, self.group = fresh, newest, group
+        self.count[0] = len(kept)
+        if self.grouped:
+            groups, moved_groups = np.unique(self.group[: len(kept)], return_inverse=True)
+            self.group[: len(kept)] = moved_groups
+            self.groups.keep(groups)
+            places, moved_places = np.unique(slots.state[held], return_inverse=True)
+            rows_of_places = self.places.arrays.rows[places]
+            rows_of_places[:, 1] = np.searchsorted(groups, rows_of_places[:, 1])
+            self.places.put(rows_of_places)
+            slots.state[held] = moved_places
+
+    def sets_held(self, slots: Slots) -> Ints:
+        """The sets that slots refer to; there must be no places that none refers to."""
+        return self.places.rows[:, 0] if self.grouped else slots.state[slots.held]
+
+    def move_sets(self, slots: Slots, moved: Ints) -> None:
+        """Sets have gone elsewhere."""
+        if self.grouped:
+            rows = self.places.rows.copy()
+            rows[:, 0] = moved[rows[:, 0]]
+            self.places.put(rows)
+        else:
+            held = slots.held
+            slots.state[held] = moved[slots.state[held]]
+
+    def places_beside(self, sets: int) -> int:
+        """How many places there can be, where there can be so many sets."""
+        return len(self.places.arrays.rows) if self.grouped else sets
+
+    def relieve(self, read: int) -> bool:
+        """Make more room if what there is was taken by few events."""
+        cramped = read < FEW_EVENTS and len(self.newest) < MOST_ROWS
+        if cramped:
+            self.enlarge()
+            self.hits.make_room()
+        return cramped
+
+    def enlarge(self) -> None:
+        """Room for twice as much."""
+        rows = 2 * len(self.newest)
+        self.components = Components(*(grown(each, rows) for each in self.components))
+        self.newest, self.group = grown(self.newest, rows), grown(self.group, rows)
+        if self.grouped:
+            self.groups.enlarge()
+            self.places.enlarge()
+
+    def stored(self, actions: int) -> Ints:
+        """Nothing refers to stored values."""
+        return np.empty(0, np.int64)
+
+    def move_stored(self, actions: int, moved: Ints) -> None:
+        """Nothing refers to stored values."""
+
+    # --- snapshots ------------------------------------------------------------------------------------------------
+
+    def dump(self) -> dict[str, Ints]:
+        """All rows, for a snapshot; there must be no hits."""
+        held = {f"rows.{name}": array[: self.size] for name, array in self.components._asdict().items()}
+        return {
+            **{name: np.ascontiguousarray(array).reshape(-1) for name, array in held.items()},
+            "rows.newest": self.newest[: self.size],
+            "rows.group": self.group[: self.size],
+            "groups": self.groups.rows.reshape(-1),
+            "places": self.places.rows.reshape(-1),
+        }
+
+    def load(self, sections: Mapping[str, Any]) -> None:
+        """The rows of a snapshot."""
+        newest = check.array(sections, "rows.newest", np.int64)
+        rows = len(newest)
+        self.components = self.shape.components(max(1 << 12, 4 * rows))
+        for name, array in self.components._asdict().items():
+            load_rows(sections, f"rows.{name}", array, rows)
+        size = len(self.components.flags)
+        self.newest, self.group = grown(newest, size), np.zeros(size, np.int64)
+        load_rows(sections, "rows.group", self.group, rows)
+        self.count[0] = rows
+        for name, interned in (("groups", self.groups), ("places", self.places)):
+            width = interned.arrays.rows.shape[1]
+            numbers = check.array(sections, name, np.int64)
+            check.holds(name, len(numbers) % width == 0, "is of another length")
+            interned.put(numbers.reshape(-1, width))
+
+    def check(self, slots: Slots, actions: int, stored: int) -> None:
+        """Whether all refer to something that is there."""
+        check.in_range("slot_value", slots.value[slots.held], 0, self.size)
+        if self.grouped:
+            check.in_range("rows.group", self.group[: self.size], 0, len(self.groups))
+            check.in_range("places", self.places.rows[:, 1], 0, len(self.groups))
+
+    def check_sets(self, slots: Slots, sets: int) -> None:
+        """Whether slots refer to so many sets."""
+        if self.grouped:
+            slots.check(len(self.places))
+            check.in_range("places", self.places.rows[:, 0], 0, sets)
+        else:
+            slots.check(sets)
+
+
+def load_rows(sections: Mapping[str, Any], name: str, target: Ints, rows: int) -> None:
+    """The first rows of an array from a snapshot."""
+    numbers = check.array(sections, name, target.dtype.type)
+    width = int(np.prod(target.shape[1:], dtype=np.int64))
+    check.holds(name, len(numbers) == rows * width, "is of another length")
+    target[:rows] = numbers.reshape(rows, *target.shape[1:])

@@ -1,0 +1,189 @@
+"""Counting without listing: partial matches as rows of components, which say all that a summary asks of them.
+
+The value is the number of a row (`components`). Rows are never changed once they are made, so that slots can share
+them; when there is no room, those that slots refer to are kept.
+
+Partial matches that belong to different groups must not be added. So a row also has a *group*, a number that stands for
+a few others, its parts: where the matches start, or what a key of theirs is. Slots are then places, each a set and a
+group.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from acelera.engine.jit import Array, implements, inlined
+from acelera.engine.nodes.algebras import begin, extend, has_room, meeting_place, newest_start, set_at, union
+from acelera.engine.nodes.components import (
+    COLUMN,
+    COMPONENT,
+    KIND,
+    NULL_FLAG,
+    PART,
+    Components,
+    Kinds,
+    add,
+    copy,
+    make_one,
+    operate,
+)
+from acelera.engine.storage.interning import intern_row
+
+UNKNOWN_PART = -1
+"""A part of a group that is not known yet."""
+VALUE, FAILED = 1, 3
+"""Tags of stored values, as in `registers.opcodes`."""
+FAILURE = 62
+"""The flag of matches with an aggregate that failed."""
+
+
+class Given(NamedTuple):
+    """What is known of the events that are read, and of what machines store: values, also seen as floats.
+
+    `whole`, `real` and `missing` have a row for each column; `parts` one for each column that parts of groups take.
+    `stored` has a row for each stored value, with a tag before each of its numbers.
+    """
+
+    whole: Array
+    real: Array
+    missing: Array
+    parts: Array
+    positions: Array
+    stored: Array
+    stored_real: Array
+
+
+class Groups(NamedTuple):
+    """Rows of numbers by their number, and the table that finds them; `count` holds how many there are."""
+
+    rows: Array
+    table: Array
+    count: Array
+
+
+class Vectors(NamedTuple):
+    """All rows, and what machines do with them.
+
+    `operations` are those of each mark, from `operations_at` on. `begin_part` is, for each part of a group, the column
+    of `Given.parts` that a match takes it from where it begins, or -1.
+    """
+
+    components: Components
+    kinds: Kinds
+    newest: Array
+    group: Array
+    count: Array
+    operations_at: Array
+    operations: Array
+    given: Given
+    begin_part: Array
+    groups: Groups
+    places: Groups
+    scratch: Array
+
+
+@implements(begin, Vectors)
+def _begin_vector(vectors: Vectors, row: int, tick: int) -> Array:
+    at = vectors.count[0]
+    vectors.count[0] = at + 1
+    make_one(vectors.components, at)
+    vectors.newest[at], vectors.group[at] = tick, 0
+    if len(vectors.begin_part) > 0:
+        for p in range(len(vectors.begin_part)):
+            column = vectors.begin_part[p]
+            vectors.scratch[p] = vectors.given.parts[column, row] if column >= 0 else UNKNOWN_PART
+        vectors.group[at] = interned(vectors.groups, vectors.scratch, len(vectors.begin_part))
+    return at
+
+
+@inlined
+def interned(groups: Groups, row: Array, size: int) -> Array:
+    """The number of a row."""
+    number = intern_row(row, size, groups.rows, groups.table, groups.count[0])
+    if number == groups.count[0]:
+        groups.count[0] += 1
+    return number
+
+
+@implements(extend, Vectors)
+def _extend_vector(vectors: Vectors, value: int, mark: int, given: int) -> Array:
+    first, last = vectors.operations_at[mark], vectors.operations_at[mark + 1]
+    if first == last:
+        return value
+    at = vectors.count[0]
+    vectors.count[0] = at + 1
+    copy(vectors.components, at, vectors.components, value)
+    vectors.newest[at], vectors.group[at] = vectors.newest[value], vectors.group[value]
+    for o in range(first, last):
+        apply(vectors, at, vectors.operations[o], given)
+    return at
+
+
+@inlined
+def apply(vectors: Vectors, at: int, operation: Array, row: int) -> None:
+    """Add to a row what an event has, or what was stored with it."""
+    given, column = vectors.given, operation[COLUMN]
+    if operation[KIND] == PART:
+        size = len(vectors.begin_part)
+        for p in range(size):
+            vectors.scratch[p] = vectors.groups.rows[vectors.group[at], p]
+        vectors.scratch[operation[COMPONENT]] = given.parts[column, row]
+        vectors.group[at] = interned(vectors.groups, vectors.scratch, size)
+        return
+    value, number, there = np.int64(0), 0.0, True
+    if column >= len(given.whole):  # it was stored
+        place = 1 + 2 * (column - len(given.whole))
+        tag = given.stored[row, place]
+        value, number, there = given.stored[row, place + 1], given.stored_real[row, place + 1], tag == VALUE
+        if tag == FAILED:
+            vectors.components.flags[at] |= np.int64(1) << FAILURE
+            return
+    elif column >= 0:
+        value, number, there = given.whole[column, row], given.real[column, row], not given.missing[column, row]
+    if there:
+        position = given.positions[row] if row < len(given.positions) else 0
+        operate(vectors.kinds, vectors.components, at, operation, value, number, position)
+    elif operation[NULL_FLAG] >= 0:
+        vectors.components.flags[at] |= np.int64(1) << operation[NULL_FLAG]
+
+
+@implements(union, Vectors)
+def _union_of_vectors(vectors: Vectors, left: int, right: int, floor: int, reserved: int) -> Array:
+    at = vectors.count[0]
+    vectors.count[0] = at + 1
+    copy(vectors.components, at, vectors.components, left)
+    add(vectors.kinds, vectors.components, at, vectors.components, right)
+    vectors.newest[at], vectors.group[at] = max(vectors.newest[left], vectors.newest[right]), vectors.group[left]
+    return at
+
+
+@implements(newest_start, Vectors)
+def _newest_of_vector(vectors: Vectors, value: int) -> Array:
+    return vectors.newest[value]
+
+
+@implements(has_room, Vectors)
+def _has_room_for_vectors(vectors: Vectors, needed: int) -> bool:
+    if vectors.count[0] + 2 * needed > len(vectors.newest):
+        return False
+    if len(vectors.begin_part) == 0:
+        return True
+    groups, places = vectors.groups, vectors.places
+    return bool(
+        2 * (groups.count[0] + needed) <= len(groups.table) and 2 * (places.count[0] + needed) <= len(places.table)
+    )
+
+
+@implements(meeting_place, Vectors)
+def _place(vectors: Vectors, target: int, value: int) -> Array:
+    if len(vectors.begin_part) == 0:
+        return target
+    vectors.scratch[0], vectors.scratch[1] = target, vectors.group[value]
+    return interned(vectors.places, vectors.scratch, 2)
+
+
+@implements(set_at, Vectors)
+def _set_at(vectors: Vectors, place: int) -> Array:
+    return place if len(vectors.begin_part) == 0 else vectors.places.rows[place, 0]

@@ -1,0 +1,1 @@
+"""Summaries: what is counted and added over matches that are never listed."""

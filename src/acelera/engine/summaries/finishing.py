@@ -1,0 +1,135 @@
+"""Components to values: what each total is, as an Arrow column."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from acelera.engine.nodes import components as op
+from acelera.engine.nodes.components import SCALE, Components
+from acelera.engine.nodes.vectors import FAILURE
+from acelera.engine.registers.encoding import decimals
+from acelera.engine.summaries.layout import Layout, Total
+from acelera.errors import AggregateError
+from acelera.language.aggregates import OVERFLOW
+from acelera.language.types import Kind, Type
+
+Ints = npt.NDArray[Any]
+Texts = Callable[[Ints, Ints], Any]
+
+TOO_MANY = (
+    "integer overflow: {what} does not fit into 64 bits; log2_count(*) tells how many matches there are, whatever their "
+    "number"
+)
+
+
+def finished(layout: Layout, found: Components, texts: Texts) -> list[Any]:
+    """A column for each total; `texts` gives those that have some numbers, NULL where a mask says so."""
+    if bool((found.flags >> FAILURE & 1).any()):
+        raise AggregateError(OVERFLOW.message)
+    return [_column(total, layout, found, texts) for total in layout.totals]
+
+
+def _column(total: Total, layout: Layout, found: Components, texts: Texts) -> Any:
+    function, value = total.value.total.function.lower(), total.value
+    if value.total.variable is None:
+        if function == "log2_count":
+            return pa.array(np.log2(found.real[:, 0]) + SCALE * found.exponent)
+        return pa.array(_exact(found, 0, "count(*)"))
+    nulled = np.zeros(len(found.flags), np.bool_)
+    if total.flag is not None:
+        nulled = (found.flags >> total.flag & 1).astype(np.bool_)
+    if function == "count":
+        return pa.array(_exact(found, total.at[0], f"count({value.total.variable})", nulled), mask=nulled)
+    if function == "sum":
+        return _sum(total, found, nulled)
+    if function in ("avg", "variance", "stddev"):
+        return _computed(function, total, found, nulled)
+    assert value.given is not None
+    if function == "range":
+        return _range(total, layout, found, nulled)
+    at = total.at[0]
+    present = (found.flags >> layout.shape.best_flag[at] & 1).astype(np.bool_)
+    if function in ("bool_and", "bool_or"):
+        identity = function == "bool_and"
+        numbers = np.where(present, _number(found.best[:, at], function == "bool_or"), identity)
+        return pa.array(numbers.astype(np.bool_), mask=nulled)
+    held = found.load[:, at] if layout.shape.best[at] == op.PLACE else found.best[:, at]
+    turned = function in ("max", "last")
+    return _value(held, nulled | ~present, turned, value.given, value.type.arrow, texts)
+
+
+def _value(held: Ints, missing: Ints, turned: bool, given: Type, kind: pa.DataType, texts: Texts) -> Any:
+    """The values that best numbers stand for."""
+    if given.kind is Kind.STRING:
+        return texts(held, missing).cast(kind)
+    if given.kind is Kind.FLOAT:
+        return pa.array(_float(held, turned), mask=missing).cast(kind)
+    numbers = _number(held, turned)
+    if given.kind is Kind.DECIMAL:
+        return decimals(numbers, missing, given.arrow.scale).cast(kind)
+    if given.kind is Kind.BOOL:
+        return pa.array(numbers.astype(np.bool_), mask=missing)
+    if given.kind is Kind.DATE:
+        return pa.array(numbers.astype(np.int32), mask=missing).cast(pa.date32()).cast(kind)
+    return pa.array(numbers, mask=missing).cast(kind)
+
+
+def _number(held: Ints, turned: bool) -> Ints:
+    return ~held if turned else held
+
+
+def _float(held: Ints, turned: bool) -> Ints:
+    """The floats whose order keys these are."""
+    nothing = held == np.iinfo(np.int64).min
+    keys = ~held if turned else held
+    bits = np.where(keys < 0, keys ^ np.int64(0x7FFFFFFFFFFFFFFF), keys)
+    return np.where(nothing, np.nan, np.ascontiguousarray(bits).view(np.float64))
+
+
+def _exact(found: Components, at: int, what: str, unasked: Ints | None = None) -> Ints:
+    """Integers from what they are modulo 2⁶⁴ and about; one that does not fit is an error, unless nobody asks for it."""
+    numbers, near = found.whole[:, at], found.near[:, at]
+    fits = np.abs(near - numbers.astype(np.float64)) < 2.0**63
+    if not bool((fits if unasked is None else fits | unasked).all()):
+        raise AggregateError(TOO_MANY.format(what=what))
+    return np.ascontiguousarray(numbers)
+
+
+def _sum(total: Total, found: Components, nulled: Ints) -> Any:
+    kind = total.value.type.arrow
+    if total.value.type.kind is Kind.FLOAT:
+        with np.errstate(over="ignore"):
+            return pa.array(np.ldexp(found.real[:, total.at[0]], SCALE * found.exponent), mask=nulled)
+    numbers = _exact(found, total.at[0], f"sum({total.value.total.variable}.{total.value.total.attribute})", nulled)
+    return pa.array(numbers, mask=nulled).cast(kind)
+
+
+def _computed(function: str, total: Total, found: Components, nulled: Ints) -> Any:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        if function == "avg":
+            number = found.real[:, total.at[1]]
+            return pa.array(found.real[:, total.at[0]] / number, mask=nulled | (number == 0))
+        number, squares = found.real[:, total.at[0]], found.real[:, total.at[0] + 1]
+        alone = (number <= 1) & (found.exponent == 0)
+        others = number - np.ldexp(1.0, -SCALE * found.exponent)
+        variance = squares / others
+        result = variance if function == "variance" else np.sqrt(variance)
+    return pa.array(result, mask=nulled | alone)
+
+
+def _range(total: Total, layout: Layout, found: Components, nulled: Ints) -> Any:
+    assert total.value.given is not None
+    low, high = total.at
+    missing = nulled | ~(found.flags >> layout.shape.best_flag[low] & 1).astype(np.bool_)
+    if total.value.given.kind is Kind.FLOAT:
+        return pa.array(_float(found.best[:, high], True) - _float(found.best[:, low], False), mask=missing)
+    first, last = found.best[:, low], ~found.best[:, high]
+    extent = last - first
+    if bool(((extent < 0) & ~missing).any()):
+        raise AggregateError(OVERFLOW.message)
+    return pa.array(extent, mask=missing).cast(total.value.type.arrow)

@@ -1,0 +1,163 @@
+"""The totals of groups: rows of components, each for one combination of numbers that stand for its keys."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from acelera.engine.jit import Array, kernel
+from acelera.engine.nodes.components import Components, Kinds, add, copy
+from acelera.engine.nodes.hits import HitArrays
+from acelera.engine.nodes.vector_arena import Interned, Shape, VectorArena, load_rows
+from acelera.engine.nodes.vectors import Groups, Vectors, interned
+from acelera.engine.storage import validation as check
+from acelera.engine.storage.growing import grown
+
+Ints = npt.NDArray[Any]
+
+
+class Totals:
+    """What was found of each group so far; `sources` say where the numbers of a group come from.
+
+    A source that is not negative is a column of what is known of the event at which a match ends; others are parts of
+    the group of a match, from -1 down.
+    """
+
+    def __init__(self, shape: Shape, sources: list[int]) -> None:
+        self.shape, self._sources = shape, np.array(sources, np.int64)
+        self._groups = Interned(max(len(sources), 1))
+        self._components = shape.components(64)
+        self._scratch = np.zeros(max(len(sources), 1), np.int64)
+
+    def __len__(self) -> int:
+        return len(self._groups)
+
+    @property
+    def keys(self) -> Ints:
+        """The numbers of each group, a row each."""
+        return self._groups.rows[:, : len(self._sources)]
+
+    @property
+    def components(self) -> Components:
+        """What was found, a row for each group."""
+        return Components(*(each[: len(self)] for each in self._components))
+
+    def fold(self, arena: VectorArena, ends: Ints) -> None:
+        """Add all hits, and clear them; `ends` has a column for each row at which they may end."""
+        hits, at = arena.hits.arrays, 0
+        while at < len(arena.hits):
+            at = fold_hits(
+                hits,
+                arena.arrays,
+                ends,
+                self._sources,
+                self._groups.arrays,
+                self._components,
+                self._scratch,
+                at,
+            )
+            if at < len(arena.hits):
+                self._enlarge()
+        arena.hits.clear()
+
+    def add(self, kinds: Kinds, keys: Ints, components: Components, rows: Ints) -> None:
+        """Add these of some rows, each to the group that the numbers beside it stand for."""
+        numbers, at = np.ascontiguousarray(keys, np.int64), 0
+        if not len(self._sources):
+            numbers = np.zeros((len(rows), 1), np.int64)
+        while at < len(rows):
+            at = fold_rows(numbers, components, rows, kinds, self._groups.arrays, self._components, at)
+            if at < len(rows):
+                self._enlarge()
+
+    def _enlarge(self) -> None:
+        self._groups.enlarge()
+        size = len(self._groups.arrays.rows)
+        self._components = Components(*(grown(each, size) for each in self._components))
+
+    def keep(self, rows: Ints) -> None:
+        """Only these groups."""
+        if len(rows) == len(self):
+            return
+        if not len(rows):
+            self.__init__(self.shape, self._sources.tolist())  # type: ignore[misc]
+            return
+        held = Components(*(each[rows] for each in self._components))
+        self._groups.keep(rows)
+        fresh = self.shape.components(len(self._groups.arrays.rows))
+        for old, new in zip(held, fresh, strict=True):
+            new[: len(rows)] = old
+        self._components = fresh
+
+    def renumber(self, column: int, moved: Ints) -> None:
+        """The numbers of a key have become others."""
+        rows = self._groups.rows.copy()
+        rows[:, column] = moved[rows[:, column]]
+        self._groups.put(rows)
+
+    def dump(self, name: str) -> dict[str, Ints]:
+        """All groups, for a snapshot."""
+        dumped = {f"{name}.{part}": array for part, array in self.components._asdict().items()}
+        dumped = {part: np.ascontiguousarray(array).reshape(-1) for part, array in dumped.items()}
+        return {**dumped, f"{name}.keys": self._groups.rows.reshape(-1)}
+
+    def load(self, name: str, sections: Mapping[str, Any]) -> None:
+        """The groups of a snapshot."""
+        numbers, width = check.array(sections, f"{name}.keys", np.int64), self._groups.arrays.rows.shape[1]
+        check.holds(name, len(numbers) % width == 0, "is of another length")
+        self._groups.put(numbers.reshape(-1, width))
+        self._components = self.shape.components(len(self._groups.arrays.rows))
+        for part, array in self._components._asdict().items():
+            load_rows(sections, f"{name}.{part}", array, len(self))
+
+
+@kernel
+def fold_hits(
+    hits: HitArrays,
+    vectors: Vectors,
+    ends: Array,
+    sources: Array,
+    groups: Groups,
+    totals: Components,
+    scratch: Array,
+    first: int,
+) -> int:
+    """Add hits to their groups, from one on; the first for which there is no room."""
+    for h in range(first, hits.count[0]):
+        if groups.count[0] == len(groups.rows):
+            return h
+        value, row = hits.value[h], hits.row[h]
+        for j in range(len(sources)):
+            source = sources[j]
+            if source >= 0:
+                scratch[j] = ends[source, row]
+            else:
+                scratch[j] = vectors.groups.rows[vectors.group[value], -1 - source]
+        put(groups, scratch, vectors.kinds, totals, vectors.components, value)
+    return int(hits.count[0])
+
+
+@kernel
+def fold_rows(
+    keys: Array, components: Components, rows: Array, kinds: Kinds, groups: Groups, totals: Components, first: int
+) -> int:
+    """Add rows to their groups, from one on; the first for which there is no room."""
+    for i in range(first, len(rows)):
+        if groups.count[0] == len(groups.rows):
+            return i
+        put(groups, keys[i], kinds, totals, components, rows[i])
+    return len(rows)
+
+
+@kernel
+def put(groups: Groups, key: Array, kinds: Kinds, totals: Components, components: Components, row: int) -> None:
+    """Add a row to the group of a key."""
+    before = groups.count[0]
+    at = interned(groups, key, groups.rows.shape[1])
+    if at == before:
+        copy(totals, at, components, row)
+    else:
+        add(kinds, totals, at, components, row)
