@@ -15,8 +15,10 @@ _CHAIN = {"FILTER", "PROJECT", "AGG"}
 _INFIX = {"OR", "AND", "ALL", "UNLESS", "AS"}
 _CONSTANTS = {"NULL", "TRUE", "FALSE"}
 _PREDICATES = {"NOT", "IS", "IN", "BETWEEN", "LIKE"}
-KEYWORDS = frozenset(_CLAUSES | _CHAIN | _INFIX | _CONSTANTS | _PREDICATES | {"ANY", "BY", "IGNORE", "NULLS"})
-RESERVED = KEYWORDS - {"BY", "IGNORE", "NULLS"} | {"SUMMARIZE"}
+_SUMMARY = {"SUMMARIZE", "BY", "OVER", "EVERY", "HAVING"}
+_FREE = _SUMMARY | {"IGNORE", "NULLS"}
+KEYWORDS = frozenset(_CLAUSES | _CHAIN | _INFIX | _CONSTANTS | _PREDICATES | _FREE | {"ANY"})
+RESERVED = KEYWORDS - _FREE
 """Words that are never names unless they stand in backticks."""
 
 _SYMBOLS = {
@@ -57,7 +59,6 @@ _FOREIGN = {
     "DISTINCT": "there is no DISTINCT: matches are a set already, and an aggregate takes every event",
     "OVER": "SELECT has no window functions; compute them on the resulting table",
     "EVERY": "a query finds every match; just write the formula",
-    "SUMMARIZE": "SUMMARIZE is reserved for aggregation across matches and is not there yet",
 }
 
 
