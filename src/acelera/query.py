@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from itertools import chain
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
@@ -357,7 +358,7 @@ class Query:
         check_limit(limit)
         schema, tables = in_batches(source)
         session = self.open(schema, order_by=order_by, type_column=type_column, event_type=event_type, ties=ties)
-        pages = watched(session, (page for table in tables for page in session.pages(table)))
+        pages = watched(session, chain((page for table in tables for page in session.pages(table)), session.rest()))
         return pa.RecordBatchReader.from_batches(session.schema, (page.rows for page in limited(pages, limit)))
 
     def resume(self, snapshot: bytes) -> Session:
@@ -396,7 +397,8 @@ class Query:
             if indices is not None:
                 table, numbers = table.take(pa.array(indices)), numbers[indices]
         with told_of_memory(session):
-            result = in_order(gathered(session, session.pages(table, numbers), limit), session.schema)
+            pages = chain(session.pages(table, numbers), session.rest())
+            result = in_order(gathered(session, pages, limit), session.schema)
         if session.types_not_seen():
             warn_of_misspelt_types(self.pattern.event_types, whole, compiled.schema, not result.num_rows)
         return result

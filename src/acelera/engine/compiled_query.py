@@ -16,6 +16,8 @@ from acelera.engine.session.description import stream_of
 from acelera.engine.session.session import Session
 from acelera.engine.storage.snapshots import Section, fingerprint_of, unpack
 from acelera.engine.storage.validation import fitting
+from acelera.engine.summaries.choice import summary_strategy
+from acelera.engine.summaries.summary_session import SummarySession
 from acelera.errors import SnapshotError
 from acelera.language import ast
 from acelera.language.aggregates import Aggregate, install, own_aggregates
@@ -54,6 +56,9 @@ class CompiledQuery:
         have been made elsewhere.
         """
         install(self.aggregates)
+        if self.checked.summary is not None:
+            strategy = summary_strategy(self.checked, self.strategy)
+            return SummarySession(self.checked, strategy, ties, self.fingerprint, given_tests, numbered)
         return Session(self.checked, self.strategy, ties, self.fingerprint, given_tests, numbered)
 
     def resume(self, snapshot: bytes, given_tests: Sequence[int] = ()) -> Session:

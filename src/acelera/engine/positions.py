@@ -12,7 +12,8 @@ from acelera.language.checker import Checked
 
 def absolute_positions_matter(checked: Checked, plan: Plan) -> bool:
     """Whether the number of a position matters, in the run or in the result, so that no key may ever be forgotten."""
-    return plan.uses_positions or checked.result.shows_positions is not False
+    summarized = checked.summary is not None and checked.summary.shows_positions
+    return summarized or plan.uses_positions or checked.result.shows_positions is not False
 
 
 def distances_matter(checked: Checked, plan: Plan) -> bool:

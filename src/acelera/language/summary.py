@@ -91,3 +91,16 @@ class Summarized:
         """The attributes of single events that are keys, each with its variable."""
         sources = [column.source for column in self.keys]
         return [(each.variable, each.attribute) for each in sources if isinstance(each, AttributeValues)]
+
+    @property
+    def attributes(self) -> set[str]:
+        """The attributes of events that are asked for; `time` and `position` among them."""
+        given = {each.total.attribute for each in self.totals if each.total.attribute is not None}
+        times = {"time"} if any(timed for _, timed in self.bounds) or (self.windows and self.windows.timed) else set()
+        return given | times | set(self.partition_keys) | {attribute for _, attribute in self.event_keys}
+
+    @property
+    def shows_positions(self) -> bool:
+        """Whether the number of a position matters."""
+        counted = self.windows is not None and not self.windows.timed
+        return counted or "position" in self.attributes or any(not timed for _, timed in self.bounds)

@@ -112,11 +112,14 @@ class Machine(Protocol):
 
 
 class Algebra(Protocol):
-    """What partial matches carry: `arrays` are what kernels see of it, see `nodes.algebras`."""
+    """What partial matches carry, see `nodes.algebras`."""
 
     value_type: Any
-    arrays: Any
     hits: Hits
+
+    @property
+    def arrays(self) -> Any:
+        """What kernels see of it."""
 
     def collect(self, slots: Slots, floor: int) -> None:
         """Forget what starts before the floor, or has left the window of its key; there must be no hits."""

@@ -37,24 +37,39 @@ def translated(root: ast.Expression, types: Mapping[str, Type]) -> list[Step]:
 
     An UnsupportedError says that Arrow cannot be asked for it.
     """
-    steps: list[Step] = []
     top, table = root, ARROW
     if isinstance(root, ast.Unary) and root.operator == "NOT" and operation_of(root.operand) in _NOT.entries:
         top, table = root.operand, _NOT
 
+    form, steps = _steps(top, lambda node: table if node is top else ARROW, types, inexact=top)
+    if form.kind is not Kind.BOOL:
+        raise UnsupportedError("this is neither TRUE nor FALSE")
+    return steps
+
+
+def translated_value(root: ast.Expression, types: Mapping[str, Type]) -> list[Step]:
+    """The steps to the value of an expression of the core; an UnsupportedError if Arrow cannot be asked for it."""
+    return _steps(root, lambda _: ARROW, types)[1]
+
+
+def _steps(
+    root: ast.Expression,
+    table: Callable[[ast.Expression], Table[How]],
+    types: Mapping[str, Type],
+    inexact: ast.Expression | None = None,
+) -> tuple[Form, list[Step]]:
+    """What an expression is, and the steps to it; of one that may be inexact it is only known where it is TRUE."""
+    steps: list[Step] = []
+
     def combine(node: ast.Expression, forms: Sequence[Form]) -> Form:
-        how = (table if node is top else ARROW).how(node)
-        form, operation = how(Asked(node, forms, types, exact=node is not top))
+        form, operation = table(node).how(node)(Asked(node, forms, types, exact=node is not inexact))
         steps.append((operation, len(forms)))
         return form
 
     try:
-        form = ast.fold(top, combine, _operands)
+        return ast.fold(root, combine, _operands), steps
     except UnicodeEncodeError:
         raise UnsupportedError("half of a surrogate pair is no text to Arrow") from None
-    if form.kind is not Kind.BOOL:
-        raise UnsupportedError("this is neither TRUE nor FALSE")
-    return steps
 
 
 def _operands(node: ast.Expression) -> Sequence[ast.Expression]:

@@ -18,14 +18,14 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from acelera.engine.predicates.arrow_expressions import ARROW, Step, translated
+from acelera.engine.predicates.arrow_expressions import ARROW, Step, translated, translated_value
 from acelera.engine.predicates.arrow_values import decoded
 from acelera.language import ast
 from acelera.language.evaluation import evaluate
 from acelera.language.lowering import UnsupportedError, operation_of
 from acelera.language.tree import children
 from acelera.language.types import Type
-from acelera.tables import plain_values
+from acelera.tables import leaves, plain_values
 
 Mask = npt.NDArray[np.bool_]
 Names = tuple[str, ...]
@@ -61,6 +61,25 @@ def predicate_mask(predicate: ast.Expression, types: Mapping[str, Type]) -> Call
         return np.concatenate([np.zeros(0, np.bool_), *(_all_hold(tests, part) for part in parts)])
 
     return mask
+
+
+def expression_values(expression: ast.Expression, types: Mapping[str, Type], batch: Batch, kind: pa.DataType) -> Any:
+    """The values of an expression for the rows of a batch, by Arrow where it computes what the language means."""
+    if isinstance(expression, ast.Attribute):
+        return batch.columns[expression.name].cast(kind)
+    try:
+        found = _run(translated_value(expression, types), batch)
+        return (pa.repeat(found, batch.length) if isinstance(found, pa.Scalar) else found).cast(kind)
+    except (pa.ArrowException, UnsupportedError):
+        names = tuple(dict.fromkeys(node.name for node in ast.walk(expression) if isinstance(node, ast.Attribute)))
+        columns = [plain_values(decoded(batch.columns[name]), types[name]) for name in names]
+        rows = zip(*columns, strict=True) if names else [()] * batch.length
+        found = [_value(expression, dict(zip(names, row, strict=True))) for row in rows]
+        return leaves(found, kind, "")
+
+
+def _value(expression: ast.Expression, bound: Mapping[str, Any]) -> Any:
+    return evaluate(expression, lambda attribute: bound[attribute.name])
 
 
 def is_columnar(predicate: ast.Expression, types: Mapping[str, Type]) -> bool:
@@ -209,8 +228,7 @@ def _by_value(node: ast.Expression, names: Names, types: Mapping[str, Type]) -> 
 
 
 def _truth(node: ast.Expression, names: Names, row: tuple[Any, ...]) -> bool:
-    bound = dict(zip(names, row, strict=True))
-    return evaluate(node, lambda attribute: bound[attribute.name]) is True
+    return _value(node, dict(zip(names, row, strict=True))) is True
 
 
 def _by_column(steps: Sequence[Step], by_value: Part) -> Part:

@@ -15,6 +15,8 @@ def columns_kept(checked: Checked, plan: Plan) -> list[str]:
     schema = checked.schema
     assert schema is not None
     wanted = checked.result.attributes | {key.name for key in checked.clauses.partition_by}
+    if checked.summary is not None:
+        wanted |= checked.summary.attributes
     given = (term for edge in plan.edges for step in edge.action.folds for term in step.given)
     wanted |= {term.name for term in given if isinstance(term, Attr)}
     kept = {column_of(name, schema) for name in wanted}

@@ -143,6 +143,10 @@ class Session:
         finally:
             self._reading = self._changing = False
 
+    def rest(self) -> Iterator[Page]:
+        """What is left to give when all events have been read: nothing, since a match is known as soon as it ends."""
+        return iter(())
+
     def _read(self, batch: pa.RecordBatch, numbers: Ints, starting_before: int | None) -> Iterator[Page]:
         arrived = self.incoming.check(batch, numbers)
         self._changing = True  # whatever fails from here on leaves half of a batch behind

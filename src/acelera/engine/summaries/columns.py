@@ -80,7 +80,7 @@ def integers(name: str, column: Any) -> Ints:
 class KeyColumns:
     """What tells groups apart, as numbers: places and times as they are, other values by number."""
 
-    def __init__(self, known: Sequence[Known], schema: Schema, partition_by: Sequence[str], spans: Spans | None) -> None:
+    def __init__(self, known: Sequence[Known], schema: Schema, partition_by: Sequence[str], spans: Spans | None):
         self.known, self._schema, self._spans = known, schema, spans
         self.keys: dict[Known, Keys] = {}
         for each in known:
@@ -107,6 +107,12 @@ class KeyColumns:
         if known.what == POSITION or known.attribute == "position":
             return frame.positions
         return np.zeros(len(frame), np.int64)  # the type, where all events have one
+
+    def constant(self, known: Known) -> str | None:
+        """The value that a key has for all events: their type, where no column tells it."""
+        if known.what != ATTRIBUTE or known.attribute != "type" or not self._schema.event_types:
+            return None
+        return next(iter(self._schema.event_types))
 
     def values(self, known: Known, numbers: Ints) -> list[tuple[Value, ...]]:
         """The values that numbers stand for, of those that have numbers."""

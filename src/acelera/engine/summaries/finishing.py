@@ -22,8 +22,7 @@ Ints = npt.NDArray[Any]
 Texts = Callable[[Ints, Ints], Any]
 
 TOO_MANY = (
-    "integer overflow: {what} does not fit into 64 bits; log2_count(*) tells how many matches there are, whatever their "
-    "number"
+    "integer overflow: {what} does not fit into 64 bits; log2_count(*) tells how many matches there are, however many"
 )
 
 
@@ -92,7 +91,7 @@ def _float(held: Ints, turned: bool) -> Ints:
 
 
 def _exact(found: Components, at: int, what: str, unasked: Ints | None = None) -> Ints:
-    """Integers from what they are modulo 2⁶⁴ and about; one that does not fit is an error, unless nobody asks for it."""
+    """Integers from what they are modulo 2⁶⁴, and about; one that does not fit is an error if it is asked for."""
     numbers, near = found.whole[:, at], found.near[:, at]
     fits = np.abs(near - numbers.astype(np.float64)) < 2.0**63
     if not bool((fits if unasked is None else fits | unasked).all()):

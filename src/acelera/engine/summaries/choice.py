@@ -1,0 +1,52 @@
+"""How a summary runs, and why: decided once for a compiled query, and told by `explain`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from acelera.engine.machines.choice import Strategy
+from acelera.engine.plan import Plan
+from acelera.engine.predicates.letters import Alphabet
+from acelera.engine.summaries.grouping import Grouping, grouping_of
+from acelera.engine.summaries.layout import Layout, layout_of
+from acelera.engine.summaries.summarizer import Summarizer
+from acelera.engine.summaries.windows import Bounded, Spans, bounds_of, spans_of
+from acelera.language.checker import Checked
+
+
+@dataclass(frozen=True)
+class SummaryStrategy:
+    """How the plan of a summary runs: what partial matches carry, and what tells its groups apart."""
+
+    checked: Checked
+    strategy: Strategy
+    layout: Layout
+    grouping: Grouping
+    bounds: Bounded
+    spans: Spans | None
+
+    @property
+    def plan(self) -> Plan:
+        """What the automaton was taken apart to."""
+        return self.strategy.plan
+
+    def summarizer(self, alphabet: Alphabet) -> Summarizer:
+        """What summarizes."""
+        return Summarizer(self.checked, self.strategy, alphabet, self.layout, self.grouping, self.spans)
+
+    def lines(self) -> list[str]:
+        """What was decided, and what that means, in words."""
+        return self.strategy.lines()
+
+
+def summary_strategy(checked: Checked, strategy: Strategy) -> SummaryStrategy:
+    """The quickest way to run a summary."""
+    summary, schema, plan = checked.summary, checked.schema, strategy.plan
+    assert summary is not None and schema is not None
+    spans = spans_of(summary.windows, schema)
+    bounds, in_one_unit = bounds_of(checked.clauses.within, spans, schema)
+    by_pane = spans is not None and (spans.overlap or not in_one_unit)
+    grouping = grouping_of(summary, checked.clauses.within is not None, by_pane)
+    grouping.refuse_made_keys(plan)
+    layout = layout_of(summary, plan, strategy.code, schema, len(grouping.parts))
+    return SummaryStrategy(checked, strategy, layout, grouping, bounds, spans)

@@ -1,0 +1,263 @@
+"""What summarizes by components: a machine whose partial matches carry numbers, and the totals of groups."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from acelera.engine.frames import Frame
+from acelera.engine.machines.choice import Strategy
+from acelera.engine.machines.machine import Events
+from acelera.engine.nodes.components import Components
+from acelera.engine.nodes.vector_arena import VectorArena
+from acelera.engine.plan import Plan
+from acelera.engine.predicates.letters import Alphabet
+from acelera.engine.storage import validation as check
+from acelera.engine.storage.growing import grown
+from acelera.engine.storage.snapshots import Section
+from acelera.engine.summaries.columns import KeyColumns, ValueColumns
+from acelera.engine.summaries.finishing import finished
+from acelera.engine.summaries.grouping import PARTITION, POSITION, TIME, WINDOW, Grouping, Known
+from acelera.engine.summaries.layout import Layout
+from acelera.engine.summaries.rows import column_of_numbers
+from acelera.engine.summaries.totals import Totals
+from acelera.engine.summaries.windows import Spans
+from acelera.language.checker import Checked
+from acelera.tables import leaves
+
+Ints = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Groups that are complete: the number of the window of each, a column for each key and each total."""
+
+    windows: Ints | None
+    keys: list[Any]
+    totals: list[Any]
+
+    def __len__(self) -> int:
+        return len(self.totals[0])
+
+
+class Clock(NamedTuple):
+    """How far a stream has come: no event comes before a time any more; and the last position of each partition."""
+
+    now: int | None
+    last: Ints
+
+
+class Summarizer:
+    """The partial matches of all keys, and the totals of groups that are not complete."""
+
+    def __init__(
+        self,
+        checked: Checked,
+        strategy: Strategy,
+        alphabet: Alphabet,
+        layout: Layout,
+        grouping: Grouping,
+        spans: Spans | None,
+    ) -> None:
+        assert checked.schema is not None and checked.summary is not None
+        self.summary, self.layout, self.grouping, self.spans = checked.summary, layout, grouping, spans
+        self.arena = VectorArena(layout.shape, _operations(layout, grouping, strategy.plan), grouping.begin_part())
+        self.machine = strategy.machine_with(alphabet, self.arena)
+        self.totals = Totals(layout.shape, list(grouping.sources))
+        self._values = ValueColumns(layout.columns)
+        partition_keys = checked.summary.partition_keys
+        self._parts = KeyColumns(grouping.parts, checked.schema, partition_keys, spans)
+        self._ends = KeyColumns(grouping.ends, checked.schema, partition_keys, spans)
+        self._panes_at = list(grouping.window_at) if len(grouping.window_at) == 2 else []
+        self._by_panes = bool(self._panes_at)
+        ends = [known.what for known in grouping.ends]
+        partition = [at for at, source in enumerate(grouping.sources) if source >= 0 and ends[source] == PARTITION]
+        self._partition_at = partition[0] if partition else None
+        self._apart = set(partition_keys) >= {key.name for key in checked.clauses.partition_by}
+        self._by_moment = any(source >= 0 and ends[source] in (TIME, POSITION) for source in grouping.sources)
+        self._last_position = np.zeros(1, np.int64)
+        self._clock = Clock(None, self._last_position)
+
+    def read(self, events: Events, keys: int) -> None:
+        """Read events of so many keys."""
+        frame = events.frame
+        parts, ends = self._parts.read(frame), self._ends.read(frame)
+        self.arena.given = self._values.read(frame, parts, self.arena.given.stored)
+        if self._values.has_texts:
+            self.arena.kinds = self.arena.kinds._replace(ranks=self._values.texts.ranks)
+        for _ in self.machine.read(events, keys):
+            self.totals.fold(self.arena, ends)
+        self._count(frame, ends)
+
+    def _count(self, frame: Frame, ends: Ints) -> None:
+        """How far each partition has come, where windows over events ask for it."""
+        if self.spans is None or self.spans.timed or not self._apart:
+            return
+        source = [number for number, known in enumerate(self.grouping.ends) if known.what == PARTITION]
+        partition = ends[source[0]] if source else np.zeros(len(frame), np.int64)
+        if int(partition.max(initial=0)) >= len(self._last_position):
+            self._last_position = grown(self._last_position, 2 * (int(partition.max()) + 1))
+        np.maximum.at(self._last_position, partition, frame.positions)
+
+    # --- what is complete -----------------------------------------------------------------------------------------
+
+    def complete(self, now: int | None) -> Groups | None:
+        """The groups that no later event can add to, if none comes before a time; they are then forgotten."""
+        before, self._clock = self._clock, Clock(now, self._last_position.copy())
+        if not len(self.totals):
+            return None
+        numbers, over = self.totals.keys, np.zeros(len(self.totals), np.bool_)
+        for at, source in enumerate(self.grouping.sources):
+            known = self.grouping.ends[source].what if source >= 0 else None
+            if known == TIME and now is not None:
+                over |= numbers[:, at] < now
+            elif known == POSITION and self._apart:
+                over[:] = True
+            elif known == WINDOW:
+                over |= self._past(numbers, numbers[:, at], self._clock)
+        if not self._by_panes:
+            return self._taken(over)
+        return self._by_window(over, before, self._clock)
+
+    def rest(self) -> Groups | None:
+        """All groups, which are then forgotten."""
+        everything = np.ones(len(self.totals), np.bool_)
+        return self._by_window(everything, self._clock, None) if self._by_panes else self._taken(everything)
+
+    def _past(self, numbers: Ints, windows: Ints, clock: Clock) -> Ints:
+        """Whether windows are over for groups."""
+        assert self.spans is not None
+        nothing = np.zeros(len(windows), np.bool_)
+        if self.spans.timed:
+            return nothing if clock.now is None else self.spans.end(windows) <= clock.now
+        if not self._apart or not len(windows):
+            return nothing
+        partition = numbers[:, self._partition_at] if self._partition_at is not None else nothing.astype(np.int64)
+        known = partition < len(clock.last)
+        last = clock.last[np.where(known, partition, 0)] if len(clock.last) else nothing
+        return known & (self.spans.end(windows) <= last + 1)
+
+    def _by_window(self, over: Ints, before: Clock, clock: Clock | None) -> Groups | None:
+        """Groups by panes become groups by window: windows that were not over before, and are now.
+
+        Of groups that are over themselves, all windows are.
+        """
+        assert self.spans is not None
+        numbers = self.totals.keys
+        low, high = self.spans.holding(numbers[:, self._panes_at[0]], numbers[:, self._panes_at[1]])
+        sizes = np.maximum(high - low + 1, 0)
+        rows = np.repeat(np.arange(len(numbers)), sizes)
+        windows = np.repeat(low - np.cumsum(sizes) + sizes, sizes) + np.arange(len(rows))
+        given = over[rows] if clock is None or self._by_moment else self._past(numbers[rows], windows, clock)
+        if not self._by_moment:
+            given &= ~self._past(numbers[rows], windows, before)
+        rows, windows = rows[given], windows[given]
+        keys = np.column_stack([np.delete(numbers[rows], self._panes_at, axis=1), windows])
+        found = Totals(self.layout.shape, [0] * keys.shape[1])
+        found.add(self.arena.kinds, keys, self.totals.components, rows)
+        done = over | (sizes == 0)
+        if clock is not None and not self._by_moment:
+            done |= self._past(numbers, high, clock)
+        self.totals.keep(np.flatnonzero(~done))
+        return self._groups(found.keys, found.components) if len(found) else None
+
+    def _taken(self, over: Ints) -> Groups | None:
+        """Groups that are over, which are then forgotten."""
+        if not over.any():
+            return None
+        rows = np.flatnonzero(over)
+        found = self._groups(self.totals.keys[rows], Components(*(each[rows] for each in self.totals.components)))
+        self.totals.keep(np.flatnonzero(~over))
+        return found
+
+    def _groups(self, numbers: Ints, components: Components) -> Groups:
+        """Groups as columns. Where there are panes, the window stands after all other numbers."""
+        totals = finished(self.layout, components, self._values.texts_at)
+        at = self.grouping.key_at
+        windows = None
+        if self._by_panes:
+            windows = numbers[:, -1]
+            at = tuple(place - sum(pane < place for pane in self._panes_at) for place in at)
+        elif self.grouping.window_at:
+            windows = numbers[:, self.grouping.window_at[0]]
+        return Groups(windows, self._keys(numbers, at), totals)
+
+    def _keys(self, numbers: Ints, at: tuple[int, ...]) -> list[Any]:
+        """The columns of keys, from the numbers of groups."""
+        found, partition = [], 0
+        for column, place, source in zip(self.summary.keys, at, self.grouping.key_at, strict=True):
+            known, numbered = self._known(self.grouping.sources[source])
+            if known not in numbered.keys:
+                same = numbered.constant(known)
+                kept = numbers[:, place]
+                found.append(column_of_numbers(kept, column.type) if same is None else pa.repeat(same, len(kept)))
+                continue
+            component = partition if known.what == PARTITION else 0
+            partition += known.what == PARTITION
+            values = [each[component] for each in numbered.values(known, numbers[:, place])]
+            found.append(leaves(values, column.type, column.name))
+        return found
+
+    def _known(self, source: int) -> tuple[Known, KeyColumns]:
+        if source >= 0:
+            return self.grouping.ends[source], self._ends
+        return self.grouping.parts[-1 - source], self._parts
+
+    # --- memory ---------------------------------------------------------------------------------------------------
+
+    def compact(self, floor: int) -> None:
+        """Forget what can no longer match."""
+        self.machine.compact(floor)
+
+    def busy_keys(self, keys: int) -> Ints:
+        """Those of so many keys that have a partial match."""
+        return self.machine.busy_keys(keys)
+
+    def keep_keys(self, keys: Ints) -> None:
+        """Forget all other keys; these are numbered anew, in order."""
+        self.machine.keep_keys(keys)
+
+    def dump(self) -> dict[str, Section]:
+        """The sections of a snapshot."""
+        machine: dict[str, Section] = {f"machine.{name}": part for name, part in self.machine.dump().items()}
+        return {
+            **machine,
+            **self.totals.dump("totals"),
+            **self._parts.dump("part"),
+            **self._ends.dump("end"),
+            **{f"text.{name}": part for name, part in self._values.texts.dump().items()},
+            "last_position": self._last_position,
+            "clock": self._clock.last,
+        }
+
+    def state(self) -> Section:
+        """Its part of the state in a snapshot."""
+        return self._clock.now
+
+    def load(self, sections: Mapping[str, Any], now: Any) -> None:
+        """Go on from a snapshot."""
+        self.machine.load(_held(sections, "machine."))
+        self.totals.load("totals", sections)
+        self._parts.load("part", sections)
+        self._ends.load("end", sections)
+        self._values.texts.load(_held(sections, "text."))
+        self._last_position = check.array(sections, "last_position", np.int64)
+        self._clock = Clock(now, check.array(sections, "clock", np.int64))
+        if now is not None:
+            check.whole("state", now)
+
+
+def _held(sections: Mapping[str, Any], prefix: str) -> dict[str, Any]:
+    """The sections that begin with a prefix, without it."""
+    return {name.removeprefix(prefix): part for name, part in sections.items() if name.startswith(prefix)}
+
+
+def _operations(layout: Layout, grouping: Grouping, plan: Plan) -> list[list[list[int]]]:
+    """What each mark does."""
+    parts = [*grouping.operations(plan), *([] for _ in plan.actions)]
+    return [[list(each) for each in (*one, *other)] for one, other in zip(parts, layout.operations, strict=True)]

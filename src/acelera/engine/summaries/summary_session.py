@@ -1,0 +1,151 @@
+"""A running summary: batches in, rows of complete groups out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from acelera.engine.session.incoming import Incoming
+from acelera.engine.session.pages import Page
+from acelera.engine.session.session import Session
+from acelera.engine.storage.snapshots import Section, fingerprint_of, pack
+from acelera.engine.summaries.choice import SummaryStrategy
+from acelera.engine.summaries.columns import times
+from acelera.engine.summaries.rows import ResultRows
+from acelera.engine.summaries.summarizer import Groups
+from acelera.engine.ticks import FAR_PAST
+from acelera.errors import SnapshotError
+from acelera.language.checker import Checked
+
+Ints = npt.NDArray[Any]
+
+
+class SummarySession(Session):
+    """A summary over a stream that comes in batches, made by `Query.open`.
+
+    >>> import acelera as ac
+    >>> session = ac.query("SUMMARIZE count(*) MATCH A ; B BY end").open({"type": str})
+    >>> session.push([{"type": "A"}, {"type": "A"}, {"type": "B"}]).to_pylist()
+    [{'end': 3, 'count': 2}]
+    >>> session.finish().to_pylist()
+    []
+    """
+
+    def __init__(
+        self,
+        checked: Checked,
+        strategy: SummaryStrategy,
+        ties: str,
+        fingerprint: str,
+        given_tests: Sequence[int] = (),
+        numbered: bool = True,
+    ) -> None:
+        assert checked.schema is not None and checked.summary is not None
+        self._plan, self._bounds = strategy.plan, strategy.bounds
+        self.incoming = Incoming(checked, strategy.plan, strategy.bounds, ties, given_tests, numbered)
+        self.summarizer = strategy.summarizer(self.incoming.alphabet)
+        self._rows = ResultRows(checked.summary, strategy.spans)
+        self._timed = checked.schema.time is not None
+        self._one_clock = strategy.bounds.timed or not checked.clauses.partition_by
+        self._now: int | None = None
+        self._floor = int(FAR_PAST)
+        self._given = 0
+        self.told_of_many = False
+        self._fingerprint = fingerprint
+        self._finished = self._reading = self._changing = self._broken = False
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The schema of the result."""
+        return self._rows.schema
+
+    @property
+    def matches(self) -> int:
+        """How many rows were given."""
+        return self._given
+
+    def finish(self) -> pa.Table:
+        """Say that no more events come; the rows of all groups that were not complete."""
+        self._ready()
+        self._finished = True
+        return pa.Table.from_batches([page.rows for page in self._pages(self.summarizer.rest())], schema=self.schema)
+
+    def advance(self, now: int) -> pa.Table:
+        """Say that no event comes any more before a time, in the unit of the order column; the rows of groups that are
+        then complete.
+        """
+        self._ready()
+        self._now = now if self._now is None else max(now, self._now)
+        pages = self._pages(self.summarizer.complete(self._now))
+        return pa.Table.from_batches([page.rows for page in pages], schema=self.schema)
+
+    def snapshot(self) -> bytes:
+        """All that is needed to go on elsewhere, or later, with `Query.resume`; this session can go on as well."""
+        self._ready()
+        self.compact()
+        state: dict[str, Section] = {
+            **self.incoming.state(),
+            "plan": fingerprint_of(repr(self._plan)),
+            "floor": self._floor,
+            "given": self._given,
+            "now": self._now,
+            "clock": self.summarizer.state(),
+        }
+        return pack(self._fingerprint, {"state": state, **self.incoming.dump(), **self.summarizer.dump()})
+
+    def restore(self, sections: Mapping[str, Any]) -> None:
+        """Go on from the sections of a snapshot."""
+        state = sections["state"]
+        if state["plan"] != fingerprint_of(repr(self._plan)):
+            raise SnapshotError(
+                "the snapshot was made with another version of acelera, or with other aggregate functions, which "
+                "compiles this query otherwise; read the stream again from its beginning"
+            )
+        self.incoming.load(sections)
+        self.summarizer.load(sections, state["clock"])
+        self._floor, self._given, self._now = state["floor"], state["given"], state["now"]
+
+    def _read(self, batch: pa.RecordBatch, numbers: Ints, starting_before: int | None) -> Iterator[Page]:
+        arrived = self.incoming.check(batch, numbers)
+        self._changing = True
+        frame = self.incoming.place(arrived)
+        events = self.incoming.read(frame, arrived.partitions, 0)
+        reachable = np.flatnonzero(events.floors <= events.ticks)  # others are in none of the windows
+        if len(reachable) < len(events):
+            events = events.only(reachable)
+        self.summarizer.read(events, len(self.incoming.partitions.keys))
+        if self._timed:
+            self._now = int(times(frame)[-1])
+        if self._one_clock:
+            self._floor = int(self._bounds.floors(self._bounds.ticks(frame)[-1:])[0])
+        yield from self._pages(self.summarizer.complete(self._now))
+        if self.incoming.partitions.wasteful:
+            self.compact()
+
+    def _pages(self, groups: Groups | None) -> Iterator[Page]:
+        """The rows of groups; their order is that in which they are given."""
+        if groups is None:
+            return
+        rows = self._rows.rows(groups.windows, groups.keys, groups.totals)
+        places = np.arange(self._given, self._given + rows.num_rows)
+        self._given += rows.num_rows
+        if rows.num_rows:
+            yield Page(rows, places, places)
+
+    def rest(self) -> Iterator[Page]:
+        """The rows of all groups that were not complete, when all events have been read."""
+        yield from self._pages(self.summarizer.rest())
+
+    def compact(self) -> None:
+        """Forget what no match can use any more."""
+        with self._whole():
+            self.summarizer.compact(self._floor)
+            keys = self.incoming.partitions.keys
+            if keys.columns:
+                kept = self.incoming.forget_idle(self.summarizer.busy_keys(len(keys)))
+                if kept is not None:
+                    self.summarizer.keep_keys(kept)
