@@ -1,0 +1,93 @@
+"""What a summary shows: decided once, when a query is checked, for all that compute it.
+
+A summary groups the matches of a query by window and keys, folds each group into *totals*, one for each different
+aggregate that its items speak of, and computes its columns from them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from acelera.language import ast
+from acelera.language.result import AttributeValues, Column, MatchBound, PartitionKey
+from acelera.language.types import Type
+
+
+@dataclass(frozen=True)
+class TotalValue:
+    """An aggregate over all matches of a group.
+
+    `name` is what expressions over totals call it. `given` is the type of the attribute, None if events or matches are
+    counted; `type` that of the aggregate, UNKNOWN without a schema.
+    """
+
+    name: str
+    total: ast.Total
+    given: Type | None
+    type: Type
+
+
+@dataclass(frozen=True)
+class ItemColumn:
+    """A column that is computed from totals: an expression whose attributes are names of totals."""
+
+    name: str
+    expression: ast.Expression
+    type: Type
+
+
+@dataclass(frozen=True)
+class Windows:
+    """The windows of OVER, both numbers in nanoseconds if they are `timed`, in events otherwise.
+
+    Those of time are [k·every, k·every + length) for all whole numbers k, counted from 1970-01-01 UTC (or the same wall
+    clock, for times without a zone); those over events the positions k·every + 1 … k·every + length, from k = 0 on.
+    """
+
+    length: int
+    every: int
+    timed: bool
+
+
+@dataclass(frozen=True)
+class Summarized:
+    """A summary that makes sense.
+
+    `keys` are the columns of BY, each with a source of a match: a PartitionKey, a MatchBound that is timed or not, or
+    AttributeValues of a variable that holds exactly one event. `having` is an expression whose attributes are names of
+    columns of the result.
+    """
+
+    totals: tuple[TotalValue, ...]
+    keys: tuple[Column, ...]
+    items: tuple[ItemColumn, ...]
+    windows: Windows | None = None
+    window_type: pa.DataType | None = None
+    having: ast.Expression | None = None
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The schema of the result: the window, the keys, the items. It asks for a query that knows its schema."""
+        window = [] if self.windows is None else ["window_start", "window_end"]
+        fields = [pa.field(name, self.window_type) for name in window]
+        fields += [pa.field(column.name, column.type) for column in self.keys]
+        return pa.schema([*fields, *(pa.field(item.name, item.type.arrow) for item in self.items)])
+
+    @property
+    def bounds(self) -> set[tuple[bool, bool | None]]:
+        """Of the bounds of a match that are keys, whether it is the end, and whether it is a time."""
+        sources = [column.source for column in self.keys]
+        return {(each.end, each.timed) for each in sources if isinstance(each, MatchBound)}
+
+    @property
+    def partition_keys(self) -> list[str]:
+        """The attributes of PARTITION BY that are keys."""
+        return [column.source.name for column in self.keys if isinstance(column.source, PartitionKey)]
+
+    @property
+    def event_keys(self) -> list[tuple[str, str]]:
+        """The attributes of single events that are keys, each with its variable."""
+        sources = [column.source for column in self.keys]
+        return [(each.variable, each.attribute) for each in sources if isinstance(each, AttributeValues)]
