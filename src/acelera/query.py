@@ -236,7 +236,8 @@ class Query:
         checked = self.pattern.check(self.clauses, schema)
         warn_of_misspelt_types(self.pattern.event_types, arrow, schema)
         try:
-            rows = semantics.evaluate(checked, to_rows(arrow, schema), ties, self._matches(schema, method))
+            answer = semantics.evaluate if checked.summary is None else semantics.summarize
+            rows = answer(checked, to_rows(arrow, schema), ties, self._matches(schema, method))
         except (TypeError, ValueError, ArithmeticError) as error:
             if not self._uses_own_aggregates():
                 raise
@@ -246,7 +247,8 @@ class Query:
             ) from error
         if limit is not None and len(rows) > limit:
             warn_of_more(limit, stacklevel=3)
-        return to_table(rows[:limit], checked.result.schema)
+        shown = checked.result if checked.summary is None else checked.summary
+        return to_table(rows[:limit], shown.schema)
 
     def report(
         self,
@@ -433,6 +435,8 @@ class Query:
 
     def _uses_own_aggregates(self) -> bool:
         shown = {each.aggregation.function for each in self._checked.result.aggregates}
+        if self._checked.summary is not None:
+            shown |= {each.total.function for each in self._checked.summary.totals}
         functions = map(find_aggregate, self.pattern.functions | shown)
         return any(function is not None and function.user_defined for function in functions)
 
