@@ -1,6 +1,6 @@
 """The meaning of SUMMARIZE: a fold over the listed matches.
 
-Let M be the complex events of the query without SUMMARIZE. Each of them goes into its windows, and in each of those into
+Let M be the complex events of the query without SUMMARIZE. Each of them goes into its windows, and in each window into
 the group of its keys; a group gives one row. What a row shows is computed from totals: aggregates over all pairs of a
 match of the group and an event of a variable in it.
 """
