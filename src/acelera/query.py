@@ -171,7 +171,7 @@ class Query:
         stream = self._schema(schema, order_by, type_column, event_type)
         checked = self.pattern.check(self.clauses, stream)
         self.pattern.automaton_over(stream)  # which may be too large
-        return checked.result.schema
+        return checked.schema_of_result
 
     def run(
         self,
@@ -308,8 +308,8 @@ class Query:
         return self.pattern.source or str(self)
 
     def with_select(self, items: Sequence[ast.SelectItem]) -> Query:
-        """The same query with other columns."""
-        return Query(self.pattern, replace(self.clauses, select=tuple(items)))
+        """The same query with other columns; a summary becomes a query that shows its matches."""
+        return Query(self.pattern, replace(self.clauses, select=tuple(items), summary=None))
 
     def open(
         self,

@@ -12,7 +12,7 @@ from tiers import slow
 
 QUERIES = sorted({case.data["query"] for case in load_cases()})
 TOKENS = (
-    "SELECT FROM MATCH PARTITION BY WITHIN AS FILTER PROJECT AGG OR AND ALL UNLESS ANY NOT IS IN BETWEEN LIKE NULL "
+    "SELECT SUMMARIZE FROM MATCH PARTITION BY WITHIN OVER EVERY HAVING AS FILTER PROJECT AGG OR AND ALL UNLESS ANY NOT IS IN BETWEEN LIKE NULL "
     "TRUE FALSE IGNORE NULLS START( STRICT( NEXT( CAST( TIMESTAMP DATE INTERVAL EVENTS minutes same increasing count "
     "sum abs A B x y price 1 2.5 1e9 'a' '2024-01-01' `q` * , . ; : :+ + - / % || = <> < <= > >= <- ( ) [ ] -- ' ` "
     '" \\ { ? ! \n \t ſ é 🦊 \x00'

@@ -80,8 +80,8 @@ class CompiledQuery:
         return self.strategy.lines()
 
     def with_select(self, items: Sequence[ast.SelectItem]) -> CompiledQuery:
-        """The same query with other columns."""
-        clauses = replace(self.checked.clauses, select=tuple(items))
+        """The same query with other columns; a summary becomes a query that shows its matches."""
+        clauses = replace(self.checked.clauses, select=tuple(items), summary=None)
         checked = check_clauses(clauses, self.schema, self.checked.variables)
         return compiled_query(checked, self.strategy, fingerprint_of(f"{self.fingerprint} {clauses}"))
 

@@ -28,6 +28,7 @@ from acelera.language.result import (
 )
 from acelera.language.schema import Schema
 from acelera.language.summary import Summarized
+from acelera.language.summary_checker import check_summary
 from acelera.language.tree import assert_never
 from acelera.language.types import INT, ORDERED, STRING, UNKNOWN, Kind, Type
 from acelera.language.variables import EMPTY, NONE, ONE, Bindings, Bounds, Origin, Variable, names_of
@@ -40,7 +41,8 @@ BoundsOperation = Callable[[Bounds, Bounds], Bounds]
 class Checked:
     """The clauses of a query that makes sense, with what was found out about it.
 
-    Its pattern is told by its variables alone: whatever has variables can stand there.
+    Its pattern is told by its variables alone: whatever has variables can stand there. A query that summarizes has a
+    summary, and no columns of its own.
     """
 
     clauses: ast.Clauses
@@ -48,6 +50,11 @@ class Checked:
     variables: Mapping[str, Variable]
     result: Result
     summary: Summarized | None = None
+
+    @property
+    def schema_of_result(self) -> pa.Schema:
+        """The schema of the table that the query gives; asks for one that was checked against a schema."""
+        return self.result.schema if self.summary is None else self.summary.schema
 
 
 def check(query: ast.Query, schema: Schema | None, bag_union: BagUnion = "once", text: str = "") -> Checked:
@@ -72,10 +79,15 @@ class _Checker:
     def checked(self, clauses: ast.Clauses, bindings: Bindings, text: str = "") -> Checked:
         """What was found out, if nothing is wrong."""
         self.clauses(clauses)
-        columns = self.columns(clauses, bindings)
+        summary: Summarized | None = None
+        columns: tuple[Column, ...] = ()
+        if clauses.summary is None:
+            columns = self.columns(clauses, bindings)
+        else:
+            summary = check_summary(self, clauses, clauses.summary, bindings)
         if self.problems:
             raise QueryCheckError(self.problems, text)
-        return Checked(clauses, self.schema, dict(bindings.variables), Result(columns))
+        return Checked(clauses, self.schema, dict(bindings.variables), Result(columns), summary)
 
     def wrong(self, message: str, span: Span | None, hint: str | None = None) -> None:
         problem = Problem(message, span, hint)

@@ -96,7 +96,11 @@ def predicate_condition(predicate: ast.Expression) -> ast.Condition:
 
 def _refuse_aggregates(node: ast.Expression) -> None:
     """A condition speaks of events; what is aggregated over them must first be an attribute of an event."""
-    if isinstance(node, ast.Call) and find_aggregate(node.function) and node.function not in FUNCTIONS:
+    if isinstance(node, ast.Total) and find_aggregate(node.function) is None and node.function != "log2_count":
+        fail(f"`{node.function}` is no aggregate function, so it takes neither `*` nor IGNORE NULLS", node.span)
+    called = isinstance(node, ast.Call) and find_aggregate(node.function) and node.function not in FUNCTIONS
+    if called or isinstance(node, ast.Total):
+        assert isinstance(node, ast.Call | ast.Total)
         fail(
             f"`{node.function}` is an aggregate function; a condition speaks of events",
             node.span,

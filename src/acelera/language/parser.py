@@ -17,6 +17,7 @@ from acelera.language import ast
 from acelera.language.conditions import Name, Quantified, fail, to_condition
 from acelera.language.expression_builder import ExpressionBuilder, no_tokens, span_of, unit_of, whole
 from acelera.language.syntax_errors import explain_syntax_error
+from acelera.language.totals import with_totals
 
 
 def parse_query(text: str) -> ast.Query:
@@ -78,6 +79,13 @@ class _AstBuilder(ExpressionBuilder):
             formula, select or (ast.Star(),), stream, partition_by or (), within, span=span_of(*_nodes(items))
         )
 
+    def summary_query(self, items: list[Any]) -> ast.Query:
+        summarized, stream, _, formula, partition_by, within, keys, over, having = items
+        *_, last = _nodes([*summarized, *(keys or ()), over, having])
+        summary = ast.Summary(summarized, keys or (), over, having, span=span_of(summarized[0], last))
+        span = span_of(summarized[0], *_nodes(items))
+        return ast.Query(formula, (), stream, partition_by or (), within, summary, span=span)
+
     def select(self, items: list[Any]) -> tuple[Any, ...]:
         return tuple(no_tokens(items))
 
@@ -117,6 +125,24 @@ class _AstBuilder(ExpressionBuilder):
                 "a window of one event is WITHIN 1 EVENTS",
             )
         return ast.Within(amount, name, span=span)
+
+    def summarize(self, items: list[Any]) -> tuple[Any, ...]:
+        return tuple(no_tokens(items))
+
+    group_by = summarize
+
+    def summary_item(self, items: list[Any]) -> ast.SummaryItem:
+        expression, _, alias = items
+        return ast.SummaryItem(with_totals(expression), _text(alias), span=span_of(expression, alias))
+
+    def over(self, items: list[Any]) -> ast.Over:
+        _, number, unit, _, every, every_unit = items
+        span = span_of(number, unit, every, every_unit)
+        stride = (None, None) if every is None else (whole(every), unit_of(every_unit, "events"))
+        return ast.Over(whole(number), unit_of(unit, "events"), *stride, span=span)
+
+    def having(self, items: list[Any]) -> ast.Expression:
+        return with_totals(items[1])
 
     def aggregate_events(self, items: list[Any]) -> ast.Aggregation:
         function, _, variable, closing = items
@@ -206,6 +232,15 @@ class _AstBuilder(ExpressionBuilder):
 
     def each(self, items: list[Any]) -> Quantified:
         return Quantified(items[0], items[2], span_of(*items))
+
+    # totals
+
+    def total_of_matches(self, items: list[Any]) -> ast.Total:
+        return ast.Total(items[0].lower(), span=span_of(*items))
+
+    def total_ignoring_nulls(self, items: list[Any]) -> ast.Total:
+        function, variable, attribute = no_tokens(items)
+        return ast.Total(function.lower(), str(variable), str(attribute), True, span=span_of(*items))
 
 
 def _nodes(items: Sequence[Any]) -> list[Any]:

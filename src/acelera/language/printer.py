@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from acelera.language import ast
@@ -19,7 +19,10 @@ def print_query(query: ast.Query) -> str:
 def print_around(pattern: str, clauses: ast.Clauses) -> str:
     """The text of a pattern with the clauses that stand around it, one a line."""
     lines = []
-    if clauses.select != (ast.Star(),):
+    summary = clauses.summary
+    if summary is not None:
+        lines.append("SUMMARIZE " + ", ".join(map(_summary_item, summary.items)))
+    elif clauses.select != (ast.Star(),):
         lines.append("SELECT " + ", ".join(_select_item(item) for item in clauses.select))
     if clauses.stream is not None:
         lines.append(f"FROM {name(clauses.stream)}")
@@ -28,7 +31,23 @@ def print_around(pattern: str, clauses: ast.Clauses) -> str:
         lines.append("PARTITION BY " + ", ".join(name(key.name) for key in clauses.partition_by))
     if clauses.within is not None:
         lines.append(f"WITHIN {amount(clauses.within.amount, clauses.within.unit)}")
-    return "\n".join(lines)
+    return "\n".join(lines if summary is None else [*lines, *_grouping(summary)])
+
+
+def _grouping(summary: ast.Summary) -> Iterator[str]:
+    """The clauses of a summary that follow the others."""
+    if summary.by:
+        yield "BY " + ", ".join(map(_select_item, summary.by))
+    if summary.over is not None:
+        yield print_over(summary.over)
+    if summary.having is not None:
+        yield f"HAVING {print_expression(summary.having)}"
+
+
+def print_over(over: ast.Over) -> str:
+    """The text of the windows of a summary."""
+    every = "" if over.every is None else f" EVERY {amount(over.every, over.every_unit or over.unit)}"
+    return f"OVER {amount(over.amount, over.unit)}{every}"
 
 
 def print_formula(formula: ast.Formula) -> str:
@@ -164,6 +183,11 @@ def _select_item(item: ast.SelectItem) -> str:
     return text if alias is None else f"{text} AS {name(alias)}"
 
 
+def _summary_item(item: ast.SummaryItem) -> str:
+    text = print_expression(item.expression)
+    return text if item.alias is None else f"{text} AS {name(item.alias)}"
+
+
 # --- conditions ---------------------------------------------------------------------------------------------------
 
 
@@ -233,11 +257,19 @@ def _expression(node: ast.Expression, made: Sequence[_Piece]) -> _Piece:
         case ast.Like(_, pattern, negated):
             return _Piece(f"{made[0].at_least(_SUM)} {_not(negated)}LIKE {string(pattern)}", _COMPARISON)
         case ast.Call(function, _):
-            called = "`cast`" if function == "cast" else name(function)  # CAST( is a word of the language
-            return _Piece(f"{called}({', '.join(piece.text for piece in made)})", _PRIMARY)
+            return _Piece(f"{_called(function)}({', '.join(piece.text for piece in made)})", _PRIMARY)
+        case ast.Total(function, None):
+            return _Piece(f"{_called(function)}(*)", _PRIMARY)
+        case ast.Total(function, str() as held, attribute, ignore):
+            argument = variable(held) if attribute is None else f"{variable(held)}.{name(attribute)}"
+            return _Piece(f"{_called(function)}({argument}{' IGNORE NULLS' if ignore else ''})", _PRIMARY)
         case ast.Cast(_, target):
             return _Piece(f"CAST({made[0].text} AS {name(target)})", _PRIMARY)
     raise AssertionError(f"unknown expression {type(node).__name__}")
+
+
+def _called(function: str) -> str:
+    return "`cast`" if function == "cast" else name(function)  # CAST( is a word of the language
 
 
 def _not(negated: bool) -> str:

@@ -9,10 +9,10 @@ from itertools import chain
 
 from acelera.language.aggregates import aggregate_names
 
-_WORDS = """SELECT FROM MATCH PARTITION BY WITHIN EVENTS EVENT FILTER AND OR NOT ALL UNLESS PROJECT AGG AS START STRICT
-NEXT ANY IS IN BETWEEN LIKE NULL TRUE FALSE CAST TIMESTAMP DATE INTERVAL IGNORE NULLS MILLISECOND SECOND MINUTE HOUR DAY
-MILLISECONDS SECONDS MINUTES HOURS DAYS""".split()
-_FUNCTIONS = "same increasing decreasing abs floor ceil sqrt lower upper trim length coalesce nullif".split()
+_WORDS = """SELECT SUMMARIZE FROM MATCH PARTITION BY WITHIN EVENTS EVENT OVER EVERY HAVING FILTER AND OR NOT ALL UNLESS
+PROJECT AGG AS START STRICT NEXT ANY IS IN BETWEEN LIKE NULL TRUE FALSE CAST TIMESTAMP DATE INTERVAL IGNORE NULLS
+MILLISECOND SECOND MINUTE HOUR DAY MILLISECONDS SECONDS MINUTES HOURS DAYS""".split()
+_FUNCTIONS = "same increasing decreasing abs floor ceil sqrt lower upper trim length coalesce nullif log2_count".split()
 _TOKEN = re.compile(
     r"(?P<comment>--[^\n]*)|(?P<string>'(?:[^']|'')*')|(?P<quoted>`[^`]*`)|(?P<number>\b\d+(?:\.\d+)?\b)"
     r"|(?P<name>[^\W\d]\w*)|(?P<sign><-|:\+|[;:+])|(?P<other>.)",
