@@ -247,8 +247,7 @@ class Query:
             ) from error
         if limit is not None and len(rows) > limit:
             warn_of_more(limit, stacklevel=3)
-        shown = checked.result if checked.summary is None else checked.summary
-        return to_table(rows[:limit], shown.schema)
+        return to_table(rows[:limit], checked.schema_of_result)
 
     def report(
         self,
