@@ -7,6 +7,7 @@ import math
 import re
 import shlex
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache, cached_property
@@ -57,14 +58,19 @@ def read_yaml(path: Path) -> Any:
 
 
 def load_cases() -> list[Case]:
-    """All cases; those that do not name a reading stand for both."""
-    return list(_cases())
+    """All cases of queries that show matches; those that do not name a reading stand for both."""
+    return list(_cases(FOLDER))
+
+
+def load_summaries() -> list[Case]:
+    """All cases of queries that summarize matches."""
+    return list(_cases(FOLDER / "summaries"))
 
 
 @cache
-def _cases() -> tuple[Case, ...]:
+def _cases(folder: Path) -> tuple[Case, ...]:
     cases = []
-    for path in sorted(FOLDER.glob("*.yaml")):
+    for path in sorted(folder.glob("*.yaml")):
         for data in read_yaml(path):
             readings = [data["bag_union"]] if "bag_union" in data else ["once", "additive"]
             cases += [Case(path.stem, data["name"], data, reading) for reading in readings]
@@ -132,6 +138,29 @@ def expected(case: Case) -> Counter[str]:
         rest = {name: value for name, value in match.items() if not isinstance(value, list)}
         found.append(_canonical((rest, {name: sorted(bag.items()) for name, bag in bags.items() if bag})))
     return Counter(found)
+
+
+def expected_rows(case: Case) -> list[str]:
+    """The rows of a summary, in order; `from` and `to` stand for all windows that start between them."""
+    rows = [each for row in case.data["rows"] for each in _in_windows(_plain(row), case.data)]
+    return [_canonical(row) for row in sorted(rows, key=lambda row: row.get("window_start", 0))]
+
+
+def actual_rows(result: pa.Table) -> list[str]:
+    """The rows that came out, in the same form."""
+    return [_canonical(row) for row in result.to_pylist()]
+
+
+def _in_windows(row: dict[str, Any], data: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    if "from" not in row:
+        yield row
+        return
+    rest = {name: value for name, value in row.items() if name not in ("from", "to")}
+    length, every = (datetime.timedelta(seconds=data[name]) for name in ("length", "every"))
+    start = row["from"]
+    while start <= row["to"]:
+        yield {"window_start": start, "window_end": start + length, **rest}
+        start += every
 
 
 def actual(case: Case, result: pa.Table) -> Counter[str]:

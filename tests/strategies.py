@@ -19,6 +19,7 @@ from acelera.language.events import Event
 from acelera.language.expression_builder import negate
 from acelera.language.expressions import MULTISET_PREDICATES
 from acelera.language.schema import Schema, schema_of
+from acelera.language.totals import is_total, with_totals
 from acelera.language.types import NUMBERS, ORDERED, Kind
 from acelera.language.variables import Bindings, Variable
 from acelera.semantics.queries import partitions
@@ -36,6 +37,7 @@ NAMES = st.sampled_from(
         "Start",
         "end",
         "by",
+        "over",
         "time",
         "max",
         "same",
@@ -149,14 +151,40 @@ SELECT_ITEMS = st.one_of(
     st.builds(ast.SelectBound, st.sampled_from(ast.BOUNDS), ALIASES),
     st.builds(ast.SelectAggregation, AGGREGATIONS, ALIASES),
 )
-QUERIES = st.builds(
-    ast.Query,
-    FORMULAS,
-    st.lists(SELECT_ITEMS, min_size=1, max_size=3).map(tuple),
+_AROUND = (
     ALIASES,
     st.lists(NAMES.map(ast.Key), max_size=2).map(tuple),
     st.none() | st.builds(ast.Within, st.integers(1, 10**9), st.one_of(UNITS, st.just("events"))),
 )
+
+TOTALS = st.one_of(
+    st.builds(ast.Total, NAMES.map(str.lower)),
+    st.builds(ast.Total, NAMES.map(str.lower).filter(is_total), NAMES),
+    st.builds(ast.Total, NAMES.map(str.lower).filter(is_total), NAMES, NAMES, st.booleans()),
+)
+GROUP_KEYS = st.one_of(
+    st.builds(ast.SelectVariable, NAMES, ALIASES),
+    st.builds(ast.SelectAttribute, NAMES, NAMES, ALIASES),
+    st.builds(ast.SelectBound, st.sampled_from(ast.BOUNDS), ALIASES),
+)
+_WINDOW_UNITS = st.one_of(UNITS, st.just("events"))
+_AMOUNTS = st.integers(0, 10**9)
+SUMMARIES = st.builds(
+    ast.Summary,
+    st.lists(st.builds(ast.SummaryItem, expressions(TOTALS), ALIASES), min_size=1, max_size=3).map(tuple),
+    st.lists(GROUP_KEYS, max_size=2).map(tuple),
+    st.one_of(
+        st.none(),
+        st.builds(ast.Over, _AMOUNTS, _WINDOW_UNITS),
+        st.builds(ast.Over, _AMOUNTS, _WINDOW_UNITS, _AMOUNTS, _WINDOW_UNITS),
+    ),
+    st.none() | expressions(BARE | QUALIFIED | TOTALS).map(with_totals),  # `f(x)` is a total in the text
+)
+QUERIES = st.one_of(
+    st.builds(ast.Query, FORMULAS, st.lists(SELECT_ITEMS, min_size=1, max_size=3).map(tuple), *_AROUND),
+    st.builds(ast.Query, FORMULAS, st.just(()), *_AROUND, SUMMARIES),
+)
+"""Whole queries, summaries among them: for what concerns the text alone."""
 
 # --- queries that make sense --------------------------------------------------------------------------------------
 

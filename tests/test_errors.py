@@ -15,7 +15,8 @@ from cases import read_yaml
 
 STOCK = {"name": "string", "price": "float", "ts": "timestamp"}
 SCHEMAS: dict[str, Any] = {"stocks": {"SELL": STOCK, "BUY": {**STOCK, "ok": "bool"}}, "bare": {"type": "string"}}
-CORPUS = read_yaml(Path(__file__).parent / "errors" / "queries.yaml")
+FOLDER = Path(__file__).parent / "errors"
+CORPUS = [*read_yaml(FOLDER / "queries.yaml"), *read_yaml(FOLDER / "summaries.yaml")]
 
 
 @pytest.mark.parametrize("case", CORPUS, ids=lambda case: case["query"][:60])

@@ -28,6 +28,7 @@ from acelera.language import ast
 from acelera.language.aggregates import find_aggregate
 from acelera.language.builder import FormulaBuilder
 from acelera.language.builder import clauses as clauses_of
+from acelera.language.builder import summary as summary_of
 from acelera.language.checker import BagUnion
 from acelera.language.parser import parse_query
 from acelera.language.printer import print_query
@@ -237,7 +238,8 @@ class Query:
         checked = self.pattern.check(self.clauses, schema)
         warn_of_misspelt_types(self.pattern.event_types, arrow, schema)
         try:
-            rows = semantics.evaluate(checked, to_rows(arrow, schema), ties, self._matches(schema, method))
+            answer = semantics.evaluate if checked.summary is None else semantics.summarize
+            rows = answer(checked, to_rows(arrow, schema), ties, self._matches(schema, method))
         except (TypeError, ValueError, ArithmeticError) as error:
             if not self._uses_own_aggregates():
                 raise
@@ -247,7 +249,7 @@ class Query:
             ) from error
         if limit is not None and len(rows) > limit:
             warn_of_more(limit, stacklevel=3)
-        return to_table(rows[:limit], checked.result.schema)
+        return to_table(rows[:limit], checked.schema_of_result)
 
     def report(
         self,
@@ -435,6 +437,8 @@ class Query:
 
     def _uses_own_aggregates(self) -> bool:
         shown = {each.aggregation.function for each in self._checked.result.aggregates}
+        if self._checked.summary is not None:
+            shown |= {each.total.function for each in self._checked.summary.totals}
         functions = map(find_aggregate, self.pattern.functions | shown)
         return any(function is not None and function.user_defined for function in functions)
 
@@ -479,10 +483,16 @@ def query(
     bag_union: BagUnion = "once",
     partition_by: Sequence[str] = (),
     within: str | None = None,
+    summarize: str | Sequence[str] = (),
+    by: str | Sequence[str] = (),
+    over: str | None = None,
+    every: str | None = None,
+    having: str | None = None,
 ) -> Query:
     """A query from its text, from a formula built in Python, or from an automaton written by hand.
 
-    `partition_by` and `within` are for automata, which have no text to say it in: `within="5 minutes"`.
+    `partition_by`, `within` and what a summary is made of, from `summarize` on, are for automata, which have no text to
+    say it in: `within="5 minutes"`, `summarize=["count(*)"]`, `by=["user"]`, `over="1 hour"`.
 
     All mistakes that can be found without a schema are found here: syntax, variables that are never bound, unknown
     functions. `bag_union` says how `AS` and `ALL` count an event that several variables hold: `"once"`, or once for
@@ -508,9 +518,12 @@ def query(
             raise UsageError(f"within={within!r} is not a window such as '5 minutes'")
         if bag_union != "once":
             raise UsageError("bag_union is for formulas; an automaton says itself what it marks")
-        return Query(AutomatonPattern(source), clauses_of(partition_by=partition_by, within=within))
+        summary = summary_of(summarize, by, over, every, having)
+        return Query(AutomatonPattern(source), clauses_of((), None, partition_by, within, summary))
     if partition_by or within is not None:
         raise UsageError("partition_by and within are said in the query itself: PARTITION BY user WITHIN 5 MINUTES")
+    if summarize or by or over is not None or every is not None or having is not None:
+        raise UsageError("what is summarized is said in the query itself: SUMMARIZE count(*) MATCH … BY x.kind")
     if isinstance(source, str):
         return _of_text(source, bag_union)
     if isinstance(source, FormulaBuilder):

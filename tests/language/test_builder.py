@@ -12,8 +12,8 @@ from acelera import A, E, V
 from acelera.language import ast
 from acelera.language.builder import ConditionBuilder, ExpressionBuilder, FormulaBuilder
 from acelera.language.parser import parse_condition, parse_query
-from acelera.language.printer import print_query
-from strategies import CONDITIONS, FORMULAS
+from acelera.language.printer import print_over, print_query
+from strategies import CONDITIONS, FORMULAS, SUMMARIES
 
 INFIX = {"+": "__add__", "-": "__sub__", "*": "__mul__", "/": "__truediv__", "%": "__mod__", "||": "concat"}
 INFIX |= {"=": "__eq__", "<>": "__ne__", "<": "__lt__", "<=": "__le__", ">": "__gt__", ">=": "__ge__"}
@@ -181,6 +181,41 @@ def test_a_whole_query() -> None:
     )
 
 
+@pytest.mark.parametrize("having", ["n > 3 AND mean < 2", (A("n") > 3) & (A("mean") < 2)], ids=["written", "built"])
+def test_a_whole_summary(having: Any) -> None:
+    built = E("A").as_("a").then(E("B").as_("x").plus()).query(
+        summarize=["count(*) AS n", "sum(x.v) / count(*) AS mean"], by=["sector", "a.k AS k", "end_time"],
+        over="10 minutes", every=(10, "seconds"), having=having, stream="s", partition_by="sector", within="1 hour",
+    )  # fmt: skip
+    assert ac.query(built) == ac.query(
+        "SUMMARIZE count(*) AS n, sum(x.v) / count(*) AS mean FROM s MATCH A AS a ; (B AS x)+ PARTITION BY sector "
+        "WITHIN 1 HOUR BY sector, a.k AS k, end_time OVER 10 MINUTES EVERY 10 SECONDS HAVING n > 3 AND mean < 2"
+    )
+
+
+@pytest.mark.property
+@given(SUMMARIES)
+def test_summaries_built_and_written_are_equal(summary: ast.Summary) -> None:
+    written = ast.Query(ast.EventType("A"), (), summary=summary)
+    lines = dict(line.split(" ", 1) for line in _lines(written))
+    over, _, every = lines.get("OVER", "").partition(" EVERY ")
+    built = E("A").query(
+        summarize=lines["SUMMARIZE"], by=lines.get("BY", ()), over=over or None, every=every or None,
+        having=None if summary.having is None else ExpressionBuilder(summary.having),
+    )  # fmt: skip
+    assert built == written
+
+
+def _lines(query: ast.Query) -> list[str]:
+    """The clauses of a summary as they are written, each alone."""
+    assert query.summary is not None
+    parts = [ast.Summary(query.summary.items), ast.Summary(query.summary.items, query.summary.by)]
+    texts = [print_query(ast.Query(query.formula, (), summary=part)) for part in parts]
+    items, keys = texts[0].removesuffix("\nMATCH A"), texts[1].removeprefix(texts[0]).strip("\n")
+    over = print_over(query.summary.over) if query.summary.over is not None else ""
+    return [text for text in (items, keys, over) if text]
+
+
 @pytest.mark.parametrize(
     ("wrong", "says"),
     [
@@ -205,6 +240,12 @@ def test_a_whole_query() -> None:
         (lambda: ac.query(E("A").filter(V("B").v > 1)), "never binds `B`"),
         (lambda: E("A").query(within=(5, "parsecs")), "is not a unit"),
         (lambda: ac.query("MATCH A", bag_union="twice"), "bag_union"),
+        (lambda: E("A").query("A", summarize="count(*)"), "either SELECT or SUMMARIZE"),
+        (lambda: E("A").query(by=["k"]), "are for summaries"),
+        (lambda: E("A").query(summarize="count(*)", every="5 minutes"), "give over="),
+        (lambda: E("A").query(summarize="count(*)", over=5), "not a window"),
+        (lambda: E("A").query(summarize=[3]), "neither a text nor a list"),
+        (lambda: E("A").query(summarize="count(*)", having=[1]), "cannot stand in a condition"),
     ],
 )
 def test_mistakes(wrong: Any, says: str) -> None:

@@ -10,11 +10,16 @@ from acelera.language.printer import print_query
 from cases import load_cases
 from tiers import slow
 
-QUERIES = sorted({case.data["query"] for case in load_cases()})
+SUMMARIES = (
+    "SUMMARIZE count(*), sum(x.price) / count(*) AS mean MATCH A AS x PARTITION BY k BY k, x.v OVER 5 minutes HAVING mean > 1",
+    "SUMMARIZE log2_count(*) AS n, avg(B.price IGNORE NULLS) MATCH A ; B+ OVER 9 EVENTS EVERY 3 EVENTS",
+    "SUMMARIZE coalesce(max(A.price), 0) AS high MATCH A+ FILTER A.price > 1 WITHIN 5 EVENTS BY end AS e HAVING e > 2",
+)
+QUERIES = [*sorted({case.data["query"] for case in load_cases()}), *SUMMARIES * 20]
 TOKENS = (
     "SELECT SUMMARIZE FROM MATCH PARTITION BY WITHIN OVER EVERY HAVING AS FILTER PROJECT AGG OR AND ALL UNLESS ANY NOT IS IN BETWEEN LIKE NULL "
     "TRUE FALSE IGNORE NULLS START( STRICT( NEXT( CAST( TIMESTAMP DATE INTERVAL EVENTS minutes same increasing count "
-    "sum abs A B x y price 1 2.5 1e9 'a' '2024-01-01' `q` * , . ; : :+ + - / % || = <> < <= > >= <- ( ) [ ] -- ' ` "
+    "sum log2_count abs A B x y price 1 2.5 1e9 'a' '2024-01-01' `q` * , . ; : :+ + - / % || = <> < <= > >= <- ( ) [ ] -- ' ` "
     '" \\ { ? ! \n \t ſ é 🦊 \x00'
 ).split(" ")
 

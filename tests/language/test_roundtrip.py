@@ -62,6 +62,21 @@ def test_the_corpus_prints_and_parses_back(text: str) -> None:
         ("SELECT `start`, start MATCH A AS `start`", "SELECT `start`, start\nMATCH A AS start"),
         ("match Start ; End -- a comment", "MATCH Start ; End"),
         ("MATCH A WITHIN 1 minute", "MATCH A\nWITHIN 1 MINUTE"),
+        ("summarize COUNT( * ) match A", "SUMMARIZE count(*)\nMATCH A"),
+        (
+            "summarize (sum(x.a))/count(*) as m, Max(x.a ignore nulls), log2_count(*) from s match A as x+ "
+            "partition by k within 1 minute by k, x.a as b, End_Time over 60 minute every 1 minutes having (m>1)and b=2",
+            "SUMMARIZE sum(x.a) / count(*) AS m, max(x.a IGNORE NULLS), log2_count(*)\nFROM s\nMATCH (A AS x)+\n"
+            "PARTITION BY k\nWITHIN 1 MINUTE\nBY k, x.a AS b, end_time\nOVER 60 MINUTES EVERY 1 MINUTE\n"
+            "HAVING m > 1 AND b = 2",
+        ),
+        ("SUMMARIZE count(ANY) MATCH ANY OVER 1 event", "SUMMARIZE count(ANY)\nMATCH ANY\nOVER 1 EVENT"),
+        ("SUMMARIZE abs(sum(x.a)) AS s MATCH A AS x", "SUMMARIZE abs(sum(x.a)) AS s\nMATCH A AS x"),
+        (
+            "SUMMARIZE count(by) AS over MATCH summarize AS by ; over ; every ; having PARTITION BY by BY by HAVING over > 1",
+            "SUMMARIZE count(by) AS over\nMATCH summarize AS by ; over ; every ; having\nPARTITION BY by\nBY by\n"
+            "HAVING over > 1",
+        ),
         ("MATCH A FILTER A.t > interval 5 minute", "MATCH A FILTER A[t > INTERVAL 5 MINUTES]"),
     ],
 )

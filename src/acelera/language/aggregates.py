@@ -33,6 +33,10 @@ class Failure:
 OVERFLOW = Failure(
     "integer overflow: an aggregate does not fit into its type; aggregate floats instead, or fewer events"
 )
+COUNT_OVERFLOW = Failure(
+    "integer overflow: a number of matches, or of events in them, does not fit into 64 bits; write log2_count(*), the "
+    "logarithm of the number of matches, or summarize fewer of them: OVER …, WITHIN …, BY …"
+)
 NULLED = object()
 """The state of an aggregate that has seen a NULL."""
 

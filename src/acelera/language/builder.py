@@ -341,8 +341,13 @@ class FormulaBuilder:
         stream: str | None = None,
         partition_by: str | Sequence[str] = (),
         within: str | tuple[int, str] | None = None,
+        summarize: str | Sequence[str] = (),
+        by: str | Sequence[str] = (),
+        over: str | tuple[int, str] | None = None,
+        every: str | tuple[int, str] | None = None,
+        having: str | ExpressionBuilder | None = None,
     ) -> ast.Query:
-        """A whole query of this formula; items of SELECT are written as in the text.
+        """A whole query of this formula; items of SELECT, or else those of SUMMARIZE, are written as in the text.
 
         >>> from acelera import E, query
         >>> print(query(E("A").plus().query("count(A) AS n", partition_by="user", within=(5, "minutes"))))
@@ -350,9 +355,16 @@ class FormulaBuilder:
         MATCH A+
         PARTITION BY user
         WITHIN 5 MINUTES
+        >>> paths = E("A").as_("x").then(E("B").plus())
+        >>> items = ["count(*) AS n", "sum(B.v) / count(*) AS mean"]
+        >>> print(query(paths.query(summarize=items, by="x.k", having="n > 3")))
+        SUMMARIZE count(*) AS n, sum(B.v) / count(*) AS mean
+        MATCH A AS x ; B+
+        BY x.k
+        HAVING n > 3
         """
-        around = clauses(select, stream, partition_by, within)
-        return ast.Query(self.node, around.select, around.stream, around.partition_by, around.within)
+        around = clauses(select, stream, partition_by, within, summary(summarize, by, over, every, having))
+        return ast.Query(self.node, around.select, around.stream, around.partition_by, around.within, around.summary)
 
 
 def clauses(
@@ -360,15 +372,58 @@ def clauses(
     stream: str | None = None,
     partition_by: str | Sequence[str] = (),
     within: str | tuple[int, str] | None = None,
+    summary: ast.Summary | None = None,
 ) -> ast.Clauses:
     """What stands around a pattern; items of SELECT are written as in the text."""
+    if select and summary is not None:
+        raise UsageError("a query has either SELECT or SUMMARIZE: give items of SELECT, or summarize=…")
     if not all(isinstance(item, str) for item in select) or not isinstance(within, str | tuple | None):
         raise UsageError("items of SELECT and the window are texts: .query('a.price', within='5 minutes')")
     keys = (partition_by,) if isinstance(partition_by, str) else tuple(partition_by)
     items = parse_query(f"SELECT {', '.join(select)} MATCH x").select if select else (ast.Star(),)
-    described = within if isinstance(within, str) or within is None else f"{within[0]} {within[1]}"
-    window = None if described is None else parse_query(f"MATCH x WITHIN {described}").within
-    return ast.Clauses(items, stream, tuple(ast.Key(key) for key in keys), window)
+    window = None if within is None else parse_query(f"MATCH x WITHIN {_amount(within)}").within
+    return ast.Clauses(items if summary is None else (), stream, tuple(ast.Key(key) for key in keys), window, summary)
+
+
+def summary(
+    summarize: str | Sequence[str] = (),
+    by: str | Sequence[str] = (),
+    over: str | tuple[int, str] | None = None,
+    every: str | tuple[int, str] | None = None,
+    having: str | ExpressionBuilder | None = None,
+) -> ast.Summary | None:
+    """The summary of a query, each part written as in the text; None if there is nothing to summarize."""
+    items, keys = _texts("summarize", summarize), _texts("by", by)
+    if not items:
+        if keys or over is not None or every is not None or having is not None:
+            raise UsageError("by, over, every and having are for summaries: give summarize=['count(*)'] as well")
+        return None
+    if every is not None and over is None:
+        raise UsageError("every=… says how often a window begins: give over='10 minutes' as well")
+    text = f"SUMMARIZE {', '.join(items)} MATCH x"
+    text += f" BY {', '.join(keys)}" if keys else ""
+    text += f" OVER {_amount(over)}" if over is not None else ""
+    text += f" EVERY {_amount(every)}" if every is not None else ""
+    if having is not None:
+        text += f" HAVING {having if isinstance(having, str) else print_expression(expression(having))}"
+    return parse_query(text).summary
+
+
+def _texts(option: str, given: str | Sequence[str]) -> tuple[str, ...]:
+    """One text, or several."""
+    texts = (given,) if isinstance(given, str) else tuple(given) if isinstance(given, list | tuple) else None
+    if texts is None or not all(isinstance(text, str) for text in texts):
+        raise UsageError(f"{option}={given!r} is neither a text nor a list of texts")
+    return texts
+
+
+def _amount(given: str | tuple[int, str]) -> str:
+    """`"5 minutes"` or `(5, "minutes")` as text."""
+    if isinstance(given, str):
+        return given
+    if isinstance(given, tuple) and len(given) == 2:
+        return f"{given[0]} {given[1]}"
+    raise UsageError(f"{given!r} is not a window such as '5 minutes'")
 
 
 class Events:

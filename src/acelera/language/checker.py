@@ -293,7 +293,7 @@ class _Checker:
         self, node: ast.Aggregation, bindings: Bindings, to_the_left: bool = True
     ) -> tuple[Type | None, Type]:
         """The type of what is aggregated, None if events are counted, and the type of the aggregate."""
-        held = self.variable(node.variable, bindings, node.span, to_the_left)
+        held = self.variable(node.variable, bindings, node.span, to_the_left, node.attribute is not None)
         function = find_aggregate(node.function)
         if function is None:
             known = aggregate_names()

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import lark
 
 from acelera.errors import Problem, Span, nearest
+from acelera.language.summary_hints import has_formula, hint_on_summaries, summarizes
 
 _CLAUSES = {"SELECT", "FROM", "MATCH", "PARTITION", "WITHIN"}
 _CHAIN = {"FILTER", "PROJECT", "AGG"}
@@ -116,21 +117,21 @@ def _unfinished(text: str, expected: set[str]) -> Problem:
         return Problem(f"this `{text[opened]}` is never closed", Span(opened, opened + 1))
     if not text.strip():
         return Problem("the query is empty", Span(0, 0), "a query looks like MATCH A ; B FILTER A.price > 100")
-    if re.search(r"\bWITHIN\s+\S+$", text.rstrip(), re.IGNORECASE):
+    if re.search(r"\b(WITHIN|OVER|EVERY)\s+[\d.]+$", text.rstrip(), re.IGNORECASE):
         return Problem(
             "the query ends too early; expected a unit", span, "EVENTS, or milliseconds, seconds, minutes, hours, days"
         )
     if text.rstrip().endswith(";"):
         return Problem(
-            f"the query ends too early; expected {_readable(expected)}",
+            f"the query ends too early; expected {_readable(expected, text)}",
             span,
             "`;` means 'then, later', it does not end a query",
         )
-    return Problem(f"the query ends too early; expected {_readable(expected)}", span)
+    return Problem(f"the query ends too early; expected {_readable(expected, text)}", span)
 
 
 def _unexpected(found: str, kind: str, span: Span, text: str, expected: set[str], start: str) -> Problem:
-    message = f"unexpected `{found}`; expected {_readable(expected)}"
+    message = f"unexpected `{found}`; expected {_readable(expected, text[: span.start])}"
     hint = _hint(found, kind, span, text, expected, start)
     return Problem(message, span, hint)
 
@@ -142,8 +143,11 @@ def _hint(found: str, kind: str, span: Span, text: str, expected: set[str], star
     if found.upper() == "DETECT" and {"MATCH", "SELECT"} <= expected:
         return "this is a program of rules: read it with ac.xchangeeq(…); at the command line its file ends with .xceq"
     if start == "query" and before == "" and "MATCH" in expected and found.upper() not in _FOREIGN:
-        close = nearest(found, ["MATCH", "SELECT", "FROM"])
+        close = nearest(found, ["MATCH", "SELECT", "FROM", "SUMMARIZE"])
         return f"did you mean {close}?" if close else "a query begins with MATCH (or SELECT, FROM): MATCH A ; B"
+    hint = hint_on_summaries(found, kind, before, expected)
+    if hint is not None:
+        return hint
     for rule in (_hint_of_words, _hint_of_symbols, _hint_in_formula, _hint_in_condition, _hint_in_clauses):
         hint = rule(place)
         if hint is not None:
@@ -329,13 +333,15 @@ def _unclosed(text: str) -> int | None:
     return opened[-1] if opened else None
 
 
-def _readable(expected: Iterable[str]) -> str:
+def _readable(expected: Iterable[str], before: str) -> str:
     """Names of terminals as a person would say them, the likeliest first."""
     names = set(expected)
+    if "COMPARISON" in names:
+        names.discard("IGNORE")  # which is for aggregates alone
     said: list[str] = []
     for telling, words, covered in _SAID:
         if telling <= names:
-            said.append(words)
+            said.append(_of_summaries(words, before) if "TRUE" in telling else words)
             names -= covered
     said += [f"`{_SYMBOLS[name]}`" for name in _SYMBOLS if name in names]
     said += sorted(names & KEYWORDS)
@@ -346,17 +352,34 @@ def _readable(expected: Iterable[str]) -> str:
     return ", ".join(said[:-1]) + f" or {said[-1]}" if said else "something else"
 
 
+def _of_summaries(words: str, before: str) -> str:
+    """What an expression begins with is said otherwise in a summary, which speaks of totals and columns."""
+    if not summarizes(before) or before.rstrip().endswith("("):
+        return words
+    if not has_formula(before):
+        return words.replace("an attribute", "a total")
+    return words.replace("an attribute", "a column") if re.search(r"\bHAVING\b", before, re.IGNORECASE) else words
+
+
 _NAMES = {"NAME", "QUOTED", "ANY"}
 _ARITHMETIC = {"PLUS", "MINUS", "STAR", "SLASH", "PERCENT", "CONCAT"}
 _SEQUENCE = {"COLON_PLUS", "COLON", "SEMICOLON", "PLUS"}
+_AFTER_FORMULA = {"PARTITION", "WITHIN", "BY", "OVER", "HAVING"}
 
 # If all of these terminals are expected, say this, and no more of those.
 _SAID: tuple[tuple[set[str], str, set[str]], ...] = (
+    (
+        {"FROM", "OR"},
+        "`,`, AS, FROM, MATCH or an operator such as `/`",
+        _ARITHMETIC | _PREDICATES | {"COMMA", "AS", "FROM", "MATCH", "OR", "AND", "COMPARISON"},
+    ),
     ({"STRICT"}, "an event type or `(`", _NAMES | {"LPAR", "START", "STRICT", "NEXT"}),
     (
         {"NAME", "TRUE"},
         "an attribute, a value or `(`",
-        _NAMES | _CONSTANTS | {"LPAR", "NUMBER", "STRING", "MINUS", "NOT", "CAST", "TIMESTAMP", "DATE", "INTERVAL"},
+        _NAMES
+        | _CONSTANTS
+        | {"LPAR", "NUMBER", "STRING", "MINUS", "NOT", "CAST", "TIMESTAMP", "DATE", "INTERVAL", "STAR"},
     ),
     ({"NAME"}, "a name", _NAMES),
     ({"NUMBER"}, "a number", set()),
@@ -365,8 +388,8 @@ _SAID: tuple[tuple[set[str], str, set[str]], ...] = (
     (
         {"SEMICOLON", "UNLESS"},
         "an operator such as `;`, `+`, AS, OR or FILTER",
-        _SEQUENCE | _INFIX | _CHAIN | {"PARTITION", "WITHIN"},
+        _SEQUENCE | _INFIX | _CHAIN | _AFTER_FORMULA,
     ),
-    ({"FILTER", "OR"}, "AND, OR, FILTER, AGG or PROJECT", _ARITHMETIC | _INFIX | _CHAIN | {"PARTITION", "WITHIN"}),
-    ({"FILTER", "AGG"}, "FILTER, AGG or PROJECT", _CHAIN | {"PARTITION", "WITHIN"}),
+    ({"FILTER", "OR"}, "AND, OR, FILTER, AGG or PROJECT", _ARITHMETIC | _INFIX | _CHAIN | _AFTER_FORMULA),
+    ({"FILTER", "AGG"}, "FILTER, AGG or PROJECT", _CHAIN | _AFTER_FORMULA),
 )

@@ -41,17 +41,31 @@ def evaluate(checked: Checked, rows: Sequence[Row], ties: str, matches: Matches)
 
     `matches` finds the complex events of one partition.
     """
+    found = []
+    for partition, c in complex_events(checked, rows, ties, matches):
+        refuse_failures(c)
+        found.append({column.name: present(c, column, checked.clauses, partition) for column in checked.result.columns})
+    return found
+
+
+def complex_events(
+    checked: Checked, rows: Sequence[Row], ties: str, matches: Matches
+) -> list[tuple[Partition, ComplexEvent]]:
+    """The complex events of all partitions, as a set, as far as WITHIN allows them: in the order of the result."""
     schema, clauses = checked.schema, checked.clauses
     assert schema is not None, "a query runs over a stream whose schema is known"
-    found: list[tuple[int, int, str, dict[str, Value]]] = []
+    found: list[tuple[Partition, ComplexEvent]] = []
     for partition in partitions(rows, schema, clauses, ties):
         for c in {c.without_origins() for c in matches(partition.events)}:
             first, last = partition.events[c.start - 1], partition.events[c.end - 1]
             if clauses.within is None or within(clauses.within, first, last):
-                refuse_failures(c)
-                row = {column.name: present(c, column, clauses, partition) for column in checked.result.columns}
-                found.append((partition.places[c.end - 1], partition.places[c.start - 1], repr(c), row))
-    return [row for *_, row in sorted(found, key=lambda item: item[:3])]
+                found.append((partition, c))
+
+    def place(item: tuple[Partition, ComplexEvent]) -> tuple[int, int, str]:
+        partition, c = item
+        return partition.places[c.end - 1], partition.places[c.start - 1], repr(c)
+
+    return sorted(found, key=place)
 
 
 # --- the stream ---------------------------------------------------------------------------------------------------
