@@ -11,7 +11,7 @@ from acelera.automata.compilation import compile_formula
 from acelera.automata.held_types import variables_of
 from acelera.automata.model import Acea
 from acelera.automata.simplify import simplify
-from acelera.engine.plan import plan_of
+from acelera.engine.plan import folded, plan_of
 from acelera.errors import AceleraWarning
 from acelera.language import ast
 from acelera.language.checker import BagUnion, Checked, check, check_clauses
@@ -39,7 +39,7 @@ class Pattern(ABC):
     source: str = ""
 
     def __init__(self) -> None:
-        self._planned: tuple[Schema, Strategy] | None = None
+        self._planned: tuple[Schema, frozenset[tuple[str, str]], Strategy] | None = None
 
     @cached_property
     def built(self) -> Acea:
@@ -75,17 +75,23 @@ class Pattern(ABC):
     def identity(self) -> str:
         """What tells two patterns apart, beside the text."""
 
-    def strategy(self, schema: Schema) -> Strategy:
-        """How the automaton runs over a stream; the last one is kept, since a query often runs again."""
+    def strategy(self, schema: Schema, looked_at: frozenset[tuple[str, str]] = frozenset()) -> Strategy:
+        """How the automaton runs over a stream; the last one is kept, since a query often runs again.
+
+        The attributes of variables that are `looked_at` are asked for before matches are listed, if they ever are.
+        """
         from acelera.engine.machines.choice import strategy_of
 
-        if self._planned is None or not self._planned[0].is_exactly(schema):
+        known = self._planned
+        if known is None or not known[0].is_exactly(schema) or known[1] != looked_at:
             automaton = self.automaton_over(schema)
             if not automaton.transitions:
                 warnings.warn("nothing can match: parts of the query exclude each other", AceleraWarning, stacklevel=5)
             plan = plan_of(automaton, schema, self.formula is not None)
-            self._planned = (schema, strategy_of(plan, schema))
-        return self._planned[1]
+            if folded(plan, looked_at):
+                plan = plan_of(automaton, schema, from_formula=False)
+            known = self._planned = (schema, looked_at, strategy_of(plan, schema))
+        return known[2]
 
 
 class FormulaPattern(Pattern):

@@ -385,7 +385,8 @@ class Query:
         from acelera.engine.compiled_query import compiled_query
 
         checked = self.pattern.check(self.clauses, schema)
-        return compiled_query(checked, self.pattern.strategy(schema), self._fingerprint)
+        looked_at = frozenset(() if checked.summary is None else checked.summary.looked_at)
+        return compiled_query(checked, self.pattern.strategy(schema, looked_at), self._fingerprint)
 
     @cached_property
     def _fingerprint(self) -> str:

@@ -9,7 +9,7 @@ Three things are taken out of the automaton before it runs:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -194,6 +194,18 @@ def stored_fields(action: Action, plan: Plan) -> tuple[tuple[Mark, str], ...]:
 
     made = dict.fromkeys(mark for _, bag in action.marks for mark in bag)
     return tuple((mark, name) for mark in made for name, term in mark.fields or () if is_stored(name, term))
+
+
+def folded(plan: Plan, looked_at: Collection[tuple[str, str]]) -> bool:
+    """Whether one of some attributes of variables is folded from listed matches."""
+    folds = {Reg(fold.register) for fold in plan.folds}
+    terms = (
+        mark.attribute(attribute)
+        for action in plan.actions
+        for variable, attribute in looked_at
+        for mark in dict(action.marks).get(variable, ())
+    )
+    return any(isinstance(term, Finish) and term.state in folds for term in terms)
 
 
 def looks_at_one_event(term: Term) -> bool:

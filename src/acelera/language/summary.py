@@ -93,6 +93,13 @@ class Summarized:
         return [(each.variable, each.attribute) for each in sources if isinstance(each, AttributeValues)]
 
     @property
+    def looked_at(self) -> set[tuple[str, str]]:
+        """The attributes of variables that totals and keys are about."""
+        totals = [each.total for each in self.totals]
+        given = {(each.variable, each.attribute) for each in totals if each.variable and each.attribute}
+        return given | set(self.event_keys)
+
+    @property
     def attributes(self) -> set[str]:
         """The attributes of events that are asked for; `time` and `position` among them."""
         given = {each.total.attribute for each in self.totals if each.total.attribute is not None}
