@@ -19,6 +19,9 @@ from acelera.engine.nodes.algebras import begin, extend, has_room, meeting_place
 from acelera.engine.nodes.components import (
     COLUMN,
     COMPONENT,
+    FLAVOUR,
+    FLOATING,
+    FLOATING_TURNED,
     KIND,
     NULL_FLAG,
     PART,
@@ -136,7 +139,9 @@ def apply(vectors: Vectors, at: int, operation: Array, row: int) -> None:
     if column >= len(given.whole):  # it was stored
         place = 1 + 2 * (column - len(given.whole))
         tag = given.stored[row, place]
-        value, number, there = given.stored[row, place + 1], given.stored_real[row, place + 1], tag == VALUE
+        value, there = given.stored[row, place + 1], tag == VALUE
+        floating = operation[FLAVOUR] in (FLOATING, FLOATING_TURNED)
+        number = given.stored_real[row, place + 1] if floating else float(value)
         if tag == FAILED:
             vectors.components.flags[at] |= np.int64(1) << FAILURE
             return

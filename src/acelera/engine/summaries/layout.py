@@ -132,7 +132,9 @@ def layout_of(summary: Summarized, plan: Plan, code: Code | None, schema: Schema
                 else:
                     stored.append((number, given, recipe))
     for number, place, recipe in stored:  # columns of stored values come after those of events
-        of_stored[number] += _operations(recipe, len(builder.columns) + place)
+        assert code is not None
+        whole = code.stored[plan.actions[number]][place] is not Kind.FLOAT
+        of_stored[number] += _operations(recipe, len(builder.columns) + place, whole)
     shape = Shape(builder.whole, shape_real, tuple(builder.best), tuple(builder.best_flag), spread, parts)
     operations = tuple(tuple(each) for each in (*of_actions, *of_stored))
     return Layout(shape, tuple(recipe.total for recipe in recipes), tuple(builder.columns), operations)
@@ -162,8 +164,7 @@ def _given(
         return Given(term.name, recipe.form)
     place = stored_fields(action, plan).index((mark, attribute))
     kind = None if code is None else code.stored[action][place]
-    fits = kind in _STORED and recipe.form == (FLOAT if kind is Kind.FLOAT else WHOLE)
-    if not fits and not (kind in _STORED and recipe.form == ANYTHING):
+    if kind not in _STORED or recipe.form == TEXT or (recipe.form == WHOLE and kind is Kind.FLOAT):
         raise UnsupportedError(f"{_said(recipe.total.value)} is over values that only Python computes")
     return place
 
@@ -175,10 +176,11 @@ def _refuse_other_types(found: Type, recipe: _Recipe) -> None:
         raise UnsupportedError(f"{_said(recipe.total.value)} is over values of several types")
 
 
-def _operations(recipe: _Recipe, column: int) -> list[tuple[int, ...]]:
+def _operations(recipe: _Recipe, column: int, whole: bool = False) -> list[tuple[int, ...]]:
+    """What a value in a column adds; floats may have been stored as whole numbers."""
     null = -1 if recipe.total.flag is None else recipe.total.flag
     return [
-        (kind, component, column, null, flag, flavour, second)
+        (kind, component, column, null, flag, op.PLAIN if whole and flavour == op.FLOATING else flavour, second)
         for kind, component, flag, flavour, second in recipe.steps
     ]
 
