@@ -37,6 +37,8 @@ NOT_CODE = {
     ("CONTRIBUTING.md", "make lint"): "make targets; CI runs them",
     ("CONTRIBUTING.md", "src/acelera/"): "a picture of the folders",
     ("docs/language.md", "SELECT   item, ..."): "the shape of a query, with dots in it",
+    ("docs/language.md", "SUMMARIZE item [AS name], ..."): "the shape of a summary, with dots in it",
+    ("docs/language.md", "SUMMARIZE count(*) AS rises"): "the text of a query; a test parses it",
     ("docs/programs.md", "timer "): "a picture of windows",
     ("docs/programs.md", "program   = rule"): "a grammar",
     ("docs/programs-inside.md", "text ─ parser"): "a picture of what is made of what",

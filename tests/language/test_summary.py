@@ -13,6 +13,7 @@ from acelera.language.parser import parse_query
 from acelera.language.result import AttributeValues, MatchBound, PartitionKey
 from acelera.language.schema import schema_of
 from acelera.language.summary import Summarized, Windows
+from documents import blocks
 
 SCHEMA = {
     "type": "string",
@@ -180,6 +181,15 @@ def test_without_a_schema_what_is_known_is_checked() -> None:
     assert query.variables == {"A": "exactly one", "x": "exactly one"}
     with pytest.raises(ac.QueryCheckError, match="no attribute `nope`"):
         query.check(SCHEMA, order_by="ts")
+
+
+def test_the_example_of_the_documents() -> None:
+    (text,) = (
+        block.text for block in blocks("docs/language.md") if block.text.startswith("SUMMARIZE count(*) AS rises")
+    )
+    schema = {"type": "string", "name": "string", "price": "float", "ts": "timestamp"}
+    expected = ["window_start", "window_end", "name", "rises", "mean", "gain"]
+    assert ac.query(text).check(schema, order_by="ts").names == expected
 
 
 def automaton() -> Acea:
