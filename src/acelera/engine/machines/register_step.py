@@ -48,7 +48,7 @@ class Edges(NamedTuple):
     """The edges of a plan, and which of them a letter permits in a state: a range of `listed`, -1 if not known yet.
 
     `waits`: a letter changes nothing in a state. `stays`: an edge leads to where it comes from, whatever the event is.
-    `ends`: matches also end where an edge is taken. `code` is where the instructions of an edge begin, where those begin
+    `ends`: matches also end where it is taken. `code` is where the instructions of an edge begin, where those begin
     that compute what is stored, and where they end.
     """
 
