@@ -19,7 +19,6 @@ from acelera.automata.model import Acea
 from acelera.engine.session.bounds import check_limit, gathered, limited, told_of_memory, warn_of_more, watched
 from acelera.engine.session.description import stream_of
 from acelera.engine.session.order import order_columns, sorted_indices
-from acelera.engine.session.pages import in_order
 from acelera.engine.storage.snapshots import fingerprint_of, unpack
 from acelera.engine.storage.validation import fitting
 from acelera.errors import AggregateError, UsageError
@@ -401,7 +400,7 @@ class Query:
                 table, numbers = table.take(pa.array(indices)), numbers[indices]
         with told_of_memory(session):
             pages = chain(session.pages(table, numbers), session.rest())
-            result = in_order(gathered(session, pages, limit), session.schema)
+            result = session.table(gathered(session, pages, limit))
         if session.types_not_seen():
             warn_of_misspelt_types(self.pattern.event_types, whole, compiled.schema, not result.num_rows)
         return result
