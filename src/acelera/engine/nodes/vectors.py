@@ -127,14 +127,20 @@ def _extend_vector(vectors: Vectors, value: int, mark: int, given: int) -> Array
 @inlined
 def apply(vectors: Vectors, at: int, operation: Array, row: int) -> None:
     """Add to a row what an event has, or what was stored with it."""
-    given, column = vectors.given, operation[COLUMN]
-    if operation[KIND] == PART:
-        size = len(vectors.begin_part)
-        for p in range(size):
-            vectors.scratch[p] = vectors.groups.rows[vectors.group[at], p]
-        vectors.scratch[operation[COMPONENT]] = given.parts[column, row]
-        vectors.group[at] = interned(vectors.groups, vectors.scratch, size)
+    if operation[KIND] != PART:
+        act(vectors.kinds, vectors.components, at, operation, vectors.given, row)
         return
+    size = len(vectors.begin_part)
+    for p in range(size):
+        vectors.scratch[p] = vectors.groups.rows[vectors.group[at], p]
+    vectors.scratch[operation[COMPONENT]] = vectors.given.parts[operation[COLUMN], row]
+    vectors.group[at] = interned(vectors.groups, vectors.scratch, size)
+
+
+@inlined
+def act(kinds: Kinds, components: Components, at: int, operation: Array, given: Given, row: int) -> None:
+    """Add to components what an event has, or what was stored with it."""
+    column = operation[COLUMN]
     value, number, there = np.int64(0), 0.0, True
     if column >= len(given.whole):  # it was stored
         place = 1 + 2 * (column - len(given.whole))
@@ -143,15 +149,15 @@ def apply(vectors: Vectors, at: int, operation: Array, row: int) -> None:
         floating = operation[FLAVOUR] in (FLOATING, FLOATING_TURNED)
         number = given.stored_real[row, place + 1] if floating else float(value)
         if tag == FAILED:
-            vectors.components.flags[at] |= np.int64(1) << FAILURE
+            components.flags[at] |= np.int64(1) << FAILURE
             return
     elif column >= 0:
         value, number, there = given.whole[column, row], given.real[column, row], not given.missing[column, row]
     if there:
         position = given.positions[row] if row < len(given.positions) else 0
-        operate(vectors.kinds, vectors.components, at, operation, value, number, position)
+        operate(kinds, components, at, operation, value, number, position)
     elif operation[NULL_FLAG] >= 0:
-        vectors.components.flags[at] |= np.int64(1) << operation[NULL_FLAG]
+        components.flags[at] |= np.int64(1) << operation[NULL_FLAG]
 
 
 @implements(union, Vectors)

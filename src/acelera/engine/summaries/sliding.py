@@ -1,0 +1,203 @@
+"""WITHIN by two stacks: the work for an event does not grow with the window (`transfers` says how)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from acelera.engine.jit import Array, inlined, kernel
+from acelera.engine.machines.advance import EventArrays
+from acelera.engine.machines.table_step import TableStep
+from acelera.engine.nodes.components import Components, clear, copy, is_nothing, make_one, multiply
+from acelera.engine.nodes.vectors import Given, Groups
+from acelera.engine.summaries.lines import NONE, LineArrays, give_matrix, has_items, pop, push, take_matrix
+from acelera.engine.summaries.totals import put
+from acelera.engine.summaries.transfers import (
+    Algebra,
+    changes,
+    gather,
+    make_identity,
+    mark,
+    read_event,
+    read_event_before,
+    unknown,
+)
+
+DONE, TABLE, ROOM = range(3)
+"""Why reading stopped: all is read, a row of the table is asked for, there is no room."""
+
+
+class Window(NamedTuple):
+    """What is kept of the window of each key: its line, of each item in front its row of what leads from it to the
+    back, and of each key the back, and which rows of it matter.
+
+    Items remember their letter and what operations read of them. In `work` there is room for a matrix and some more.
+    """
+
+    line: LineArrays
+    front: Components
+    back: Components
+    active: Array
+    letters: Array
+    given: Given
+    work: Components
+
+
+class Into(NamedTuple):
+    """Where totals go; see `totals.fold_hits`."""
+
+    ends: Array
+    sources: Array
+    groups: Groups
+    totals: Components
+    scratch: Array
+
+
+@kernel
+def slide(
+    events: EventArrays,
+    first: int,
+    step: TableStep,
+    sets: int,
+    algebra: Algebra,
+    given: Given,
+    window: Window,
+    into: Into,
+    asked: Array,
+) -> tuple[int, int]:
+    """Read events from one on: the next to be read, and why it stopped."""
+    line = window.line
+    for i in range(first, len(events.letters)):
+        letter, key, row = events.letters[i], events.keys[i], events.rows[i]
+        lacking = unknown(step, sets, letter)
+        if lacking >= 0:
+            asked[0], asked[1] = lacking, letter
+            return i, TABLE
+        expire(step, sets, algebra, window, key, events.floors[i])
+        if not changes(step, sets, letter):
+            continue
+        if not has_items(line) or into.groups.count[0] == len(into.groups.rows):
+            return i, ROOM
+        end_matches(step, sets, algebra, given, window, into, key, letter, row)
+        if line.matrix[key] == NONE:
+            take_matrix(line, key)
+            make_identity(window.back, line.matrix[key] * sets * (sets + 1), sets)
+            for a in range(sets):
+                window.active[line.matrix[key], a] = a == 0
+        remember(window, push(line, key, events.ticks[i]), letter, given, row)
+        base = line.matrix[key] * sets * (sets + 1)
+        for a in range(sets):
+            if window.active[line.matrix[key], a]:
+                read_event(
+                    algebra,
+                    step,
+                    sets,
+                    window.back,
+                    base + a * (sets + 1),
+                    a == 0,
+                    False,
+                    letter,
+                    given,
+                    row,
+                    window.work,
+                )
+    return len(events.letters), DONE
+
+
+@inlined
+def remember(window: Window, item: int, letter: int, given: Given, row: int) -> None:
+    """Keep what operations read of an event."""
+    window.letters[item] = letter
+    kept = window.given
+    for column in range(len(kept.whole)):
+        kept.whole[column, item] = given.whole[column, row]
+        kept.missing[column, item] = given.missing[column, row]
+    kept.positions[item] = given.positions[row]
+
+
+@inlined
+def expire(step: TableStep, sets: int, algebra: Algebra, window: Window, key: int, floor: int) -> None:
+    """Give up what has left the window of a key."""
+    line = window.line
+    if line.head[key] == NONE or line.tick[line.head[key]] >= floor:
+        return
+    if line.tick[line.tail[key]] < floor:
+        while line.head[key] != NONE:
+            pop(line, key)
+    while line.head[key] != NONE and line.tick[line.head[key]] < floor:
+        if line.head[key] == line.middle[key]:
+            turn_over(step, sets, algebra, window, key)
+        pop(line, key)
+    if line.head[key] == NONE:
+        give_matrix(line, key)
+
+
+@inlined
+def turn_over(step: TableStep, sets: int, algebra: Algebra, window: Window, key: int) -> None:
+    """The back of a key becomes its front, which is used up."""
+    line, work, width = window.line, window.work, sets + 1
+    base = line.matrix[key] * sets * width
+    make_identity(window.back, base, sets)
+    for a in range(sets):
+        window.active[line.matrix[key], a] = a == 0
+    item = line.tail[key]
+    while item != NONE:
+        read_event_before(algebra, step, sets, window.back, base, window.letters[item], window.given, item, work)
+        for t in range(1, sets):
+            copy(window.front, item * width + t, window.back, base + t)
+            if not is_nothing(window.back, base + t):
+                window.active[line.matrix[key], t] = True
+        item = line.before[item]
+    line.middle[key] = NONE
+    make_identity(window.back, base, sets)
+
+
+@inlined
+def end_matches(
+    step: TableStep,
+    sets: int,
+    algebra: Algebra,
+    given: Given,
+    window: Window,
+    into: Into,
+    key: int,
+    letter: int,
+    row: int,
+) -> None:
+    """Add the matches that an event ends to their group."""
+    work, entries = window.work, step.entries
+    for s in range(sets):
+        first = step.row_at[s, letter]
+        for e in range(first, first + step.row_size[s, letter]):
+            if not entries.emits[e]:
+                continue
+            if s == 0:
+                make_one(work, 0)
+            else:
+                standing(sets, algebra, window, key, s)
+            if is_nothing(work, 0):
+                continue
+            mark(algebra, work, 0, entries.mark[e], given, row)
+            for j in range(len(into.sources)):
+                into.scratch[j] = into.ends[into.sources[j], row]
+            put(into.groups, into.scratch, algebra.kinds, into.totals, work, 0)
+
+
+@inlined
+def standing(sets: int, algebra: Algebra, window: Window, key: int, s: int) -> None:
+    """The partial matches of a key that are in a set, as the first row of the room to work in."""
+    line, work, width = window.line, window.work, sets + 1
+    clear(work, 0)
+    if line.matrix[key] == NONE:
+        return
+    base, item = line.matrix[key] * sets * width, line.head[key]
+    copy(work, 0, window.back, base + s)
+    if item != line.middle[key]:  # there is a front
+        for a in range(1, sets):
+            left, right = item * width + a, base + a * width + s
+            if (
+                window.active[line.matrix[key], a]
+                and not is_nothing(window.front, left)
+                and not is_nothing(window.back, right)
+            ):
+                multiply(algebra.kinds, work, 1, window.front, left, window.back, right)
+                gather(algebra.kinds, work, 0, work, 1)
