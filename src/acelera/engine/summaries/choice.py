@@ -9,18 +9,23 @@ from acelera.engine.plan import Plan
 from acelera.engine.predicates.letters import Alphabet
 from acelera.engine.summaries.grouping import Grouping, grouping_of
 from acelera.engine.summaries.layout import Layout, layout_of
-from acelera.engine.summaries.summarizer import Summarizer
+from acelera.engine.summaries.object_summarizer import ObjectSummarizer
+from acelera.engine.summaries.summarizer import ComponentSummarizer, Summarizer
 from acelera.engine.summaries.windows import Bounded, Spans, bounds_of, spans_of
 from acelera.language.checker import Checked
+from acelera.language.lowering import UnsupportedError
 
 
 @dataclass(frozen=True)
 class SummaryStrategy:
-    """How the plan of a summary runs: what partial matches carry, and what tells its groups apart."""
+    """How the plan of a summary runs: what partial matches carry, and what tells its groups apart.
+
+    If there are no components for something, the layout is a text that says for what.
+    """
 
     checked: Checked
     strategy: Strategy
-    layout: Layout
+    layout: Layout | str
     grouping: Grouping
     bounds: Bounded
     spans: Spans | None
@@ -32,7 +37,9 @@ class SummaryStrategy:
 
     def summarizer(self, alphabet: Alphabet) -> Summarizer:
         """What summarizes."""
-        return Summarizer(self.checked, self.strategy, alphabet, self.layout, self.grouping, self.spans)
+        if isinstance(self.layout, str):
+            return ObjectSummarizer(self.checked, self.plan, alphabet, self.grouping, self.spans)
+        return ComponentSummarizer(self.checked, self.strategy, alphabet, self.layout, self.grouping, self.spans)
 
     def lines(self) -> list[str]:
         """What was decided, and what that means, in words."""
@@ -41,12 +48,23 @@ class SummaryStrategy:
 
 def summary_strategy(checked: Checked, strategy: Strategy) -> SummaryStrategy:
     """The quickest way to run a summary."""
-    summary, schema, plan = checked.summary, checked.schema, strategy.plan
+    summary, schema = checked.summary, checked.schema
     assert summary is not None and schema is not None
     spans = spans_of(summary.windows, schema)
     bounds, in_one_unit = bounds_of(checked.clauses.within, spans, schema)
     by_pane = spans is not None and (spans.overlap or not in_one_unit)
     grouping = grouping_of(summary, checked.clauses.within is not None, by_pane)
-    grouping.refuse_made_keys(plan)
-    layout = layout_of(summary, plan, strategy.code, schema, len(grouping.parts))
+    layout = _layout(checked, strategy, grouping)
     return SummaryStrategy(checked, strategy, layout, grouping, bounds, spans)
+
+
+def _layout(checked: Checked, strategy: Strategy, grouping: Grouping) -> Layout | str:
+    """The components that a summary needs; what for if there are none for something."""
+    assert checked.summary is not None and checked.schema is not None
+    if strategy.refused is not None:
+        return strategy.refused
+    try:
+        grouping.refuse_made_keys(strategy.plan)
+        return layout_of(checked.summary, strategy.plan, strategy.code, checked.schema, len(grouping.parts))
+    except UnsupportedError as error:
+        return str(error)
