@@ -393,6 +393,8 @@ class Query:
         return fingerprint_of(f"{self.pattern.identity} {self}")
 
     def _run_engine(self, table: pa.Table, compiled: CompiledQuery, ties: str, limit: int | None) -> pa.Table:
+        from acelera.engine.summaries.summary_session import SummarySession
+
         session, numbers = compiled.open(ties), np.arange(1, table.num_rows + 1)
         whole, table = table, session.conform(table)
         if compiled.schema.order_by:
@@ -401,7 +403,10 @@ class Query:
                 table, numbers = table.take(pa.array(indices)), numbers[indices]
         with told_of_memory(session):
             pages = chain(session.pages(table, numbers), session.rest())
-            result = in_order(gathered(session, pages, limit), session.schema)
+            if isinstance(session, SummarySession):
+                result = session.arranged(in_order(gathered(session, pages), session.schema), limit)
+            else:
+                result = in_order(gathered(session, pages, limit), session.schema)
         if session.types_not_seen():
             warn_of_misspelt_types(self.pattern.event_types, whole, compiled.schema, not result.num_rows)
         return result

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from acelera.engine.machines.choice import Strategy
 from acelera.engine.plan import Plan
 from acelera.engine.predicates.letters import Alphabet
-from acelera.engine.summaries.grouping import Grouping, grouping_of
+from acelera.engine.summaries.grouping import ATTRIBUTE, PANE, POSITION, TIME, Grouping, Known, grouping_of
 from acelera.engine.summaries.layout import Layout, layout_of
 from acelera.engine.summaries.object_summarizer import ObjectSummarizer
 from acelera.engine.summaries.summarizer import ComponentSummarizer, Summarizer
@@ -43,7 +43,35 @@ class SummaryStrategy:
 
     def lines(self) -> list[str]:
         """What was decided, and what that means, in words."""
-        return self.strategy.lines()
+        machine, *others = self.strategy.lines()
+        if isinstance(self.layout, str):
+            machine = f"value by value in Python, which is slow: {self.layout}"
+        elif self.strategy.code is None:
+            machine = "by tables: constant work for each event and each group of partial matches"
+        listed = "matches are counted and added as they grow, none is listed, however many there are"
+        return [machine, listed, *self._apart(), *others]
+
+    def _apart(self) -> list[str]:
+        """Why partial matches are followed apart, and what that costs."""
+        starts = {POSITION: "start", TIME: "start_time"}
+        by = [f"BY {starts[column.what]}" for column in self._keys() if column.what in starts]
+        if self.checked.clauses.within is not None:
+            by = ["WITHIN", *by]
+        lines = []
+        if by:
+            asked = " and ".join(by)
+            lines.append(f"apart by start, which {asked} asks for: work for each event grows with the starts in reach")
+        elif any(part.what == PANE for part in self.grouping.parts):
+            lines.append("apart by where in a window they start, since windows overlap: work grows with length / EVERY")
+        keys = [f"{part.variable}.{part.attribute}" for part in self.grouping.parts if part.what == ATTRIBUTE]
+        if keys:
+            lines.append(f"apart by {', '.join(keys)}: work for each event grows with the number of different values")
+        return lines
+
+    def _keys(self) -> list[Known]:
+        """The keys of BY that are known before a match ends."""
+        sources = [self.grouping.sources[at] for at in self.grouping.key_at]
+        return [self.grouping.parts[-1 - source] for source in dict.fromkeys(sources) if source < 0]
 
 
 def summary_strategy(checked: Checked, strategy: Strategy) -> SummaryStrategy:

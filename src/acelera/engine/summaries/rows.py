@@ -43,7 +43,7 @@ class ResultRows:
         if self._having is not None:
             kept = self._having(dict(zip(batch.schema.names, batch.columns, strict=True)), length)
             batch = batch.filter(pa.array(kept))
-        return self._sorted(batch)
+        return self.sorted(batch)
 
     def _windows(self, windows: Ints) -> dict[str, Any]:
         assert self._spans is not None
@@ -52,8 +52,8 @@ class ResultRows:
         ends = end if self._spans.timed else end - 1
         return {"window_start": pa.array(begin).cast(kind), "window_end": pa.array(ends).cast(kind)}
 
-    def _sorted(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """By window, then by keys; NULL comes first and NaN last."""
+    def sorted(self, batch: Any) -> Any:
+        """Rows by window, then by keys; NULL comes first and NaN last."""
         names = [name for name in self.schema.names if name not in {item.name for item in self.summary.items}]
         if not names or batch.num_rows < 2:
             return batch

@@ -114,7 +114,7 @@ class Summarizer(ABC):
         self._apart = set(partition_keys) >= {key.name for key in checked.clauses.partition_by}
         self._by_moment = any(source >= 0 and ends[source] in (TIME, POSITION) for source in grouping.sources)
         self._last_position = np.zeros(1, np.int64)
-        self._clock = Clock(None, self._last_position)
+        self._clock = Clock(None, self._last_position.copy())
 
     # --- what is different by components and by value ---------------------------------------------------------------
 

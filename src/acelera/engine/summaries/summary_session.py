@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from acelera.engine.session.bounds import warn_of_more
 from acelera.engine.session.incoming import Incoming
 from acelera.engine.session.pages import Page
 from acelera.engine.session.session import Session
@@ -139,6 +140,13 @@ class SummarySession(Session):
     def rest(self) -> Iterator[Page]:
         """The rows of all groups that were not complete, when all events have been read."""
         yield from self._pages(self.summarizer.rest())
+
+    def arranged(self, rows: pa.Table, limit: int | None) -> pa.Table:
+        """All rows of a table, by window and keys rather than as their groups were complete."""
+        rows = self._rows.sorted(rows)
+        if limit is not None and rows.num_rows > limit:
+            warn_of_more(limit, stacklevel=5)
+        return rows if limit is None else rows.slice(0, limit)
 
     def compact(self) -> None:
         """Forget what no match can use any more."""
