@@ -164,7 +164,7 @@ def _given(
         return Given(term.name, recipe.form)
     if any(kind == op.AT_PLACE for kind, *_ in recipe.steps):
         raise UnsupportedError(
-            f"{_said(recipe.total.value)} asks where values stand that are made while the query runs"
+            f"{_said(recipe.total.value)} asks where values stand that are made as it runs"
         )
     place = stored_fields(action, plan).index((mark, attribute))
     kind = None if code is None else code.stored[action][place]
