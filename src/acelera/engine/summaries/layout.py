@@ -163,9 +163,7 @@ def _given(
         _refuse_other_types(attribute_type(term.name, builder.schema), recipe)
         return Given(term.name, recipe.form)
     if any(kind == op.AT_PLACE for kind, *_ in recipe.steps):
-        raise UnsupportedError(
-            f"{_said(recipe.total.value)} asks where values stand that are made as it runs"
-        )
+        raise UnsupportedError(f"{_said(recipe.total.value)} asks where values stand that are made as it runs")
     place = stored_fields(action, plan).index((mark, attribute))
     kind = None if code is None else code.stored[action][place]
     if kind not in _STORED or recipe.form == TEXT or (recipe.form == WHOLE and kind is Kind.FLOAT):
