@@ -52,14 +52,17 @@ def _transitions(automaton: Acea) -> list[str]:
 def _running(automaton: Acea, checked: Checked, repeats: bool) -> list[str]:
     if not automaton.transitions:
         return ["nothing can match: its parts exclude each other"]
-    within = checked.clauses.within
-    lines = [f"state: {state_growth(automaton, within is not None)}"]
+    within, summary = checked.clauses.within, checked.summary
+    bounded = within is not None or (summary is not None and summary.windows is not None)
+    lines = [f"state: {state_growth(automaton, bounded)}"]
     if is_unambiguous(automaton):
         lines.append("every match has one run: nothing is found twice")
     else:
         lines.append("a match may have several runs: what is found twice is removed")
     lines.append(_what_matters(automaton, checked))
-    if repeats:
+    if repeats and summary is not None:
+        lines.append("matches: + takes every choice of events that fit; they are summarized, and never listed")
+    elif repeats:
         where = "in a window" if within is not None else "in the stream; a window would bound it"
         lines.append(f"matches: + takes every choice of events that fit, so each can double their number {where}")
     if automaton.registers:
@@ -76,11 +79,16 @@ def _what_matters(automaton: Acea, checked: Checked) -> str:
     within, positions = checked.clauses.within, checked.result.shows_positions
     if within is not None and within.unit == "events":
         return "every event counts, since WITHIN … EVENTS counts positions"
+    if checked.summary is not None:
+        positions = checked.summary.shows_positions
+        if checked.summary.windows is not None and not checked.summary.windows.timed:
+            return "every event counts, since OVER … EVENTS counts positions"
     wanted = " or ".join(dict.fromkeys(label_text(Label((), tests)) for tests in reactions(automaton)))
     if () in reactions(automaton):
         return "every event counts, since some part takes any event"
     if positions:
-        return f"events that matter: {wanted}; the others only count for the positions that are shown"
+        shown = "shown" if checked.summary is None else "asked for"
+        return f"events that matter: {wanted}; the others only count for the positions that are {shown}"
     if positions is None:
         return f"events that matter: {wanted}; if the stream has time, all others may be dropped"
     return f"events that matter: {wanted}; all others may be dropped"

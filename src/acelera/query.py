@@ -16,7 +16,7 @@ import pyarrow as pa
 from acelera import semantics
 from acelera.automata.interpreter import accepted
 from acelera.automata.model import Acea
-from acelera.engine.session.bounds import check_limit, gathered, limited, told_of_memory, warn_of_more, watched
+from acelera.engine.session.bounds import check_limit, limited, told_of_memory, warn_of_more, watched
 from acelera.engine.session.description import stream_of
 from acelera.engine.session.order import order_columns, sorted_indices
 from acelera.engine.storage.snapshots import fingerprint_of, unpack
@@ -392,6 +392,7 @@ class Query:
         return fingerprint_of(f"{self.pattern.identity} {self}")
 
     def _run_engine(self, table: pa.Table, compiled: CompiledQuery, ties: str, limit: int | None) -> pa.Table:
+
         session, numbers = compiled.open(ties), np.arange(1, table.num_rows + 1)
         whole, table = table, session.conform(table)
         if compiled.schema.order_by:
@@ -399,8 +400,7 @@ class Query:
             if indices is not None:
                 table, numbers = table.take(pa.array(indices)), numbers[indices]
         with told_of_memory(session):
-            pages = chain(session.pages(table, numbers), session.rest())
-            result = session.table(gathered(session, pages, limit))
+            result = session.result(chain(session.pages(table, numbers), session.rest()), limit)
         if session.types_not_seen():
             warn_of_misspelt_types(self.pattern.event_types, whole, compiled.schema, not result.num_rows)
         return result

@@ -5,7 +5,7 @@ import pytest
 import acelera as ac
 from cases import Case, actual_rows, expected_rows, load_summaries
 
-METHODS = ("semantics", "automaton")
+METHODS = ("semantics", "automaton", "engine")
 """The ways to run a query that know summaries."""
 
 

@@ -82,6 +82,8 @@ class CompiledQuery:
 
     def how_it_runs(self) -> list[str]:
         """Which machine runs it, and why, in words."""
+        if self.checked.summary is not None:
+            return summary_strategy(self.checked, self.strategy).lines()
         return self.strategy.lines()
 
     def with_select(self, items: Sequence[ast.SelectItem]) -> CompiledQuery:
@@ -101,6 +103,8 @@ def compiled_query(checked: Checked, strategy: Strategy, fingerprint: str) -> Co
 def _functions(checked: Checked, plan: Plan) -> Iterator[str]:
     """The names of all aggregate functions that a query asks for."""
     yield from (shown.aggregation.function.lower() for shown in checked.result.aggregates)
+    if checked.summary is not None:
+        yield from (each.total.function.lower() for each in checked.summary.totals)
     for each in (plan, *plan.guards):
         yield from (fold.function.lower() for fold in each.folds)
         for term in each.terms():

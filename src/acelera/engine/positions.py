@@ -11,9 +11,15 @@ from acelera.language.checker import Checked
 
 
 def absolute_positions_matter(checked: Checked, plan: Plan) -> bool:
-    """Whether the number of a position matters, in the run or in the result, so that no key may ever be forgotten."""
+    """Whether the number of a position matters, in the run or in the result."""
     summarized = checked.summary is not None and checked.summary.shows_positions
     return summarized or plan.uses_positions or checked.result.shows_positions is not False
+
+
+def positions_go_on(checked: Checked, plan: Plan) -> bool:
+    """Whether positions of events must be counted for ever: they are shown, or events of different matches compared."""
+    compared = checked.summary is not None and checked.summary.compares_positions
+    return compared or absolute_positions_matter(checked, plan)
 
 
 def distances_matter(checked: Checked, plan: Plan) -> bool:

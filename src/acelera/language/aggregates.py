@@ -72,6 +72,15 @@ class Aggregate:
         given = (position, value) if self.by_position else value
         return self._guarded(lambda: _comparable(self.combine(state, self.lift(given))))
 
+    def merged(self, left: Any, right: Any) -> Any:
+        """The state after all values of two states."""
+        for state in (left, right):
+            if isinstance(state, Failure):
+                return state
+        if left is NULLED or right is NULLED:
+            return NULLED
+        return self._guarded(lambda: _comparable(self.combine(left, right)))
+
     def value(self, state: Any) -> Any:
         """The value of the aggregate, from the state after all values."""
         if state is NULLED:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from acelera.language import ast
+from acelera.language.aggregates import find_aggregate
 from acelera.language.result import AttributeValues, Column, MatchBound, PartitionKey
 from acelera.language.types import Type
 
@@ -105,6 +106,12 @@ class Summarized:
         given = {each.total.attribute for each in self.totals if each.total.attribute is not None}
         times = {"time"} if any(timed for _, timed in self.bounds) or (self.windows and self.windows.timed) else set()
         return given | times | set(self.partition_keys) | {attribute for _, attribute in self.event_keys}
+
+    @property
+    def compares_positions(self) -> bool:
+        """Whether it matters which of several matches' events comes first."""
+        functions = (find_aggregate(each.total.function) for each in self.totals)
+        return any(function is not None and function.by_position for function in functions)
 
     @property
     def shows_positions(self) -> bool:

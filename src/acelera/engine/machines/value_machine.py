@@ -1,4 +1,4 @@
-"""Runs with registers, determinised by marks: one node for each set of configurations that the same marks lead to.
+"""Runs with registers, determinised by marks: one value for each set of configurations that the same marks lead to.
 
 A configuration is a state with the values of its registers. Runs that have marked the same are followed together, as
 the set of their configurations, so nothing is found twice and runs that leave no trace in the match are never listed
@@ -7,7 +7,7 @@ one by one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,25 +16,26 @@ import pyarrow as pa
 
 from acelera.automata.terms import Environment, Term, holds
 from acelera.engine.machines.machine import Events, Waiting
+from acelera.engine.machines.value_algebra import Enumeration, ValueAlgebra
 from acelera.engine.nodes.arena import Arena
-from acelera.engine.nodes.slots import Slots
-from acelera.engine.nodes.unions import BOTTOM
 from acelera.engine.plan import NO_ACTION, Action, Edge, Plan, stored_fields
 from acelera.engine.predicates.letters import Alphabet
 from acelera.engine.storage import validation as check
 from acelera.engine.storage.snapshots import Section, decode, encode
 from acelera.engine.ticks import FAR_PAST
-from acelera.errors import AggregateError
-from acelera.language.aggregates import Failure
 from acelera.language.events import Event, Value
-from acelera.tables import leaves
 
 Ints = npt.NDArray[Any]
 
 Configuration = tuple[int, tuple[tuple[str, Value], ...]]
 Configurations = frozenset[Configuration]
 
-NOT_BEGUN = -1
+Place = tuple[Configurations, Hashable]
+"""Partial matches meet if they are in the same configurations, and are not to be followed apart."""
+Move = tuple[Action, tuple[Value, ...], set[Configuration]]
+"""What configurations mark, what is stored with it, and where they then are."""
+
+NOT_BEGUN = object()
 
 
 class _Automaton:
@@ -109,25 +110,44 @@ class _Runs:
     """The runs of one key."""
 
     def __init__(self, guards: Sequence[_Automaton]) -> None:
-        self.nodes: dict[Configurations, int] = {}
+        self.values: dict[Place, Any] = {}
         self.guards = [_Guard(each) for each in guards]
         self.floor = int(FAR_PAST)
 
 
 class ValueMachine:
-    """Configurations that are compared by value; work for each event grows with the number of configurations."""
+    """Configurations that are compared by value; work for each event grows with the number of configurations.
 
-    def __init__(self, plan: Plan, alphabet: Alphabet, unseen: frozenset[Action] = frozenset()) -> None:
-        self.plan, self.arena, self._unmarked = plan, Arena(), unseen | {NO_ACTION}
+    Partial matches carry values of an algebra; nodes that can be listed, if none is given.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        alphabet: Alphabet,
+        unseen: frozenset[Action] = frozenset(),
+        algebra: ValueAlgebra | None = None,
+    ) -> None:
+        self.plan, self._unmarked = plan, unseen | {NO_ACTION}
         self._automaton = _Automaton(plan, alphabet)
         self._guards = [_Automaton(guard, alphabet) for guard in plan.guards]
         self.actions = list(plan.actions)
         self._number = {action: index for index, action in enumerate(self.actions)}
         self._stored_terms = {action: _terms(stored_fields(action, plan)) for action in (*self.actions, NO_ACTION)}
-        self.stored: list[tuple[Value, ...]] = []
+        self.algebra: ValueAlgebra = Enumeration(plan, self.actions) if algebra is None else algebra
         self.runs: list[_Runs] = []
         self._begin: Configurations = frozenset({(plan.initial, ())})
-        self._limit = 1 << 15
+
+    @property
+    def enumeration(self) -> Enumeration:
+        """The nodes and what they refer to, if it enumerates."""
+        assert isinstance(self.algebra, Enumeration)
+        return self.algebra
+
+    @property
+    def arena(self) -> Arena:
+        """The nodes and hits, if it enumerates."""
+        return self.enumeration.arena
 
     def read(self, events: Events, keys: int) -> Iterator[None]:
         """Read events; see Machine."""
@@ -142,44 +162,47 @@ class ValueMachine:
                 continue
             event = events.frame.event(within[index])
             self._step(runs, letter, event, rows[index], ticks[index])
-            if self.arena.size > self._limit:
+            if self.algebra.full:
                 yield
                 self.collect(int(FAR_PAST))
-                self._limit = max(1 << 15, 2 * self.arena.size)
         yield
 
     def _nothing_happens(self, runs: _Runs, letter: int) -> bool:
         if self._guards or self._automaton.edges(self.plan.initial, letter):
             return False
         waits = self._automaton.only_waits
-        return all(waits(state, letter) for configurations in runs.nodes for state, _ in configurations)
+        return all(waits(state, letter) for configurations, _ in runs.values for state, _ in configurations)
 
     def _step(self, runs: _Runs, letter: int, event: Event, row: int, tick: int) -> None:
         latest: tuple[int, ...] = ()
         for guard in runs.guards:
             latest = (*latest, guard.read(letter, event, tick, runs.floor, latest))
-        reached: dict[Configurations, int] = {}
-        for configurations, held in [(self._begin, NOT_BEGUN), *runs.nodes.items()]:
-            if held != NOT_BEGUN and self.arena.arrays.newest[held] < runs.floor:
+        algebra, floor = self.algebra, runs.floor
+        reached: dict[Place, Any] = {}
+        moved: dict[Configurations, list[Move]] = {}
+        for (configurations, _), held in [((self._begin, ()), NOT_BEGUN), *runs.values.items()]:
+            if held is not NOT_BEGUN and algebra.newest_start(held) < floor:
                 continue
-            groups = self._moved(configurations, letter, event, latest)
-            node = self.arena.add(BOTTOM, -1, row, tick) if held == NOT_BEGUN and groups else held
-            for action, stored, targets in groups:
-                following = self._marked(node, action, stored, row)
+            moves = moved.get(configurations)
+            if moves is None:
+                moves = moved[configurations] = self._moved(configurations, letter, event, latest)
+            value = algebra.begin(row, tick) if held is NOT_BEGUN and moves else held
+            for action, stored, targets in moves:
+                following = value
+                if action not in self._unmarked:
+                    following = algebra.extend(value, self._number[action], stored, event, row)
                 if any(state in self.plan.finals for state, _ in targets):
-                    self.arena.hits.add(following, row, runs.floor)
+                    algebra.end(following, row, floor)
                 going_on = frozenset(each for each in targets if self._automaton.goes_on(each[0]))
                 if going_on:
-                    other = reached.get(going_on)
-                    joined = following if other is None else self.arena.union(other, following, runs.floor)
-                    reached[going_on] = joined
-        runs.nodes = reached
+                    place = (going_on, algebra.apart(following))
+                    other = reached.get(place)
+                    reached[place] = following if other is None else algebra.union(other, following, floor)
+        runs.values = reached
 
-    def _moved(
-        self, configurations: Configurations, letter: int, event: Event, latest: tuple[int, ...]
-    ) -> list[tuple[Action, tuple[Value, ...], set[Configuration]]]:
+    def _moved(self, configurations: Configurations, letter: int, event: Event, latest: tuple[int, ...]) -> list[Move]:
         """Where the configurations go, apart by what they mark."""
-        groups: dict[Any, tuple[Action, tuple[Value, ...], set[Configuration]]] = {}
+        groups: dict[Any, Move] = {}
         for state, registers in configurations:
             for edge in self._automaton.edges(state, letter):
                 after = _after(edge, dict(registers), event, latest)
@@ -192,24 +215,9 @@ class ValueMachine:
                 groups[sign][2].add(_configuration(edge, after))
         return list(groups.values())
 
-    def _marked(self, node: int, action: Action, stored: tuple[Value, ...], row: int) -> int:
-        if action in self._unmarked:
-            return node
-        number, newest = self._number[action], int(self.arena.arrays.newest[node])
-        node = self.arena.add(number, node, row, newest)
-        if stored:
-            self.stored.append(stored)
-            node = self.arena.add(len(self.actions) + number, node, len(self.stored) - 1, newest)
-        return node
-
     def stored_values(self, action: int, place: int, at: Ints, kind: pa.DataType) -> Any:
         """What an action has stored in a place, for some of its stored values."""
-        values = [self.stored[index][place] for index in at.tolist()]
-        for value in values:
-            if isinstance(value, Failure):
-                raise AggregateError(value.message)
-        _, name = stored_fields(self.actions[action], self.plan)[place]
-        return leaves(values, kind, name)
+        return self.enumeration.stored_values(action, place, at, kind)
 
     def refuse_failures(self, action: int, place: int, at: Ints, kind: pa.DataType) -> None:
         """An aggregate that failed is an error, and so is one that its type has no room for."""
@@ -219,76 +227,62 @@ class ValueMachine:
 
     def collect(self, floor: int) -> None:
         """Forget what can no longer match."""
-        newest = self.arena.arrays.newest
+        newest = self.algebra.newest_start
         for runs in self.runs:
             oldest = max(runs.floor, floor)
-            runs.nodes = {each: node for each, node in runs.nodes.items() if newest[node] >= oldest}
-        slots = self._slots()
-        self.arena.collect(slots, floor)
-        for key, runs in enumerate(self.runs):
-            runs.nodes = dict(zip(runs.nodes, slots.of_key(key)[1].tolist(), strict=True))
-        self._forget_stored()
+            runs.values = {place: value for place, value in runs.values.items() if newest(value) >= oldest}
+        held = self.algebra.collect(*self._held(), floor)
+        for runs, values in zip(self.runs, held, strict=True):
+            runs.values = dict(zip(runs.values, values, strict=True))
 
     compact = collect
 
-    def _slots(self) -> Slots:
-        nodes = np.array([node for runs in self.runs for node in runs.nodes.values()], np.int32)
-        counts = np.array([len(runs.nodes) for runs in self.runs], np.int32)
-        floors = np.array([runs.floor for runs in self.runs], np.int64)
-        return Slots.of(counts, nodes, floors)
-
-    def _forget_stored(self) -> None:
-        used, moved = self.arena.stored(len(self.actions)), np.zeros(len(self.stored), np.int64)
-        moved[used] = np.arange(len(used))
-        self.stored = [self.stored[index] for index in used.tolist()]
-        self.arena.move_stored(len(self.actions), moved)
+    def _held(self) -> tuple[list[list[Any]], list[int]]:
+        """What the partial matches of each key carry, and its floor."""
+        return [list(runs.values.values()) for runs in self.runs], [runs.floor for runs in self.runs]
 
     def busy_keys(self, keys: int) -> Ints:
         """The keys with a partial match."""
-        return np.array([key for key, runs in enumerate(self.runs[:keys]) if runs.nodes], np.int64)
+        return np.array([key for key, runs in enumerate(self.runs[:keys]) if runs.values], np.int64)
 
     def keep_keys(self, keys: Ints) -> None:
         """Forget the others."""
         self.runs = [self.runs[key] for key in keys.tolist()]
 
     def dump(self) -> dict[str, Section]:
-        """Nodes, configurations with the values of their registers, stored values."""
+        """Configurations with the values of their registers, and what partial matches carry."""
         runs: list[Any] = []
         for each in self.runs:
-            nodes = [[encode(configurations), node] for configurations, node in each.nodes.items()]
+            values = [[encode(at), self.algebra.coded(value)] for (at, _), value in each.values.items()]
             guards = [[[encode(at), list(start)] for at, start in guard.starts.items()] for guard in each.guards]
-            runs.append([nodes, guards, [guard.newest for guard in each.guards], each.floor])
-        stored: Section = [encode(values) for values in self.stored]
-        return {**self.arena.dump(), "runs": runs, "stored": stored}
+            runs.append([values, guards, [guard.newest for guard in each.guards], each.floor])
+        return {**self.algebra.dump(), "runs": runs}
 
     def load(self, sections: Mapping[str, Any]) -> None:
         """Go on from a snapshot."""
-        self.arena.load(sections)
-        self.stored = [decode(values) for values in sections["stored"]]
-        for nodes, guards, newest, floor in sections["runs"]:
+        self.algebra.load(sections)
+        for values, guards, newest, floor in sections["runs"]:
             runs = _Runs(self._guards)
-            runs.nodes = {decode(configurations): node for configurations, node in nodes}
+            for at, coded in values:
+                value = self.algebra.read(coded)
+                runs.values[decode(at), self.algebra.apart(value)] = value
             runs.floor = floor
-            check.whole("runs", floor, *runs.nodes.values(), *newest)
-            check.in_range("runs", np.array(list(runs.nodes.values()), np.int64), 0, self.arena.size)
-            _check_configurations(self.plan, (each for several in runs.nodes for each in several))
+            check.whole("runs", floor, *newest)
+            _check_configurations(self.plan, (each for several, _ in runs.values for each in several))
             for guard, plan, starts, latest in zip(runs.guards, self.plan.guards, guards, newest, strict=True):
                 guard.starts = {decode(at): (start[0], start[1]) for at, start in starts}
                 guard.newest = latest
                 check.whole("runs", *(number for start in guard.starts.values() for number in start))
                 _check_configurations(plan, guard.starts)
             self.runs.append(runs)
-        self.arena.check(self._slots(), len(self.actions), len(self.stored))
-        check.holds(
-            "stored", all(isinstance(values, tuple) for values in self.stored), "has something that is no tuple"
-        )
+        self.algebra.check(*self._held())
 
     def waiting(self, key: int) -> list[Waiting]:
         """The partial matches of a key."""
-        runs = self.runs[key].nodes if key < len(self.runs) else {}
+        runs = self.runs[key].values if key < len(self.runs) else {}
         return [
-            Waiting(node, tuple((state, dict(registers)) for state, registers in sorted(configurations, key=repr)))
-            for configurations, node in runs.items()
+            Waiting(value, tuple((state, dict(registers)) for state, registers in sorted(configurations, key=repr)))
+            for (configurations, _), value in runs.items()
         ]
 
 

@@ -7,20 +7,25 @@ from dataclasses import dataclass
 from acelera.engine.machines.choice import Strategy
 from acelera.engine.plan import Plan
 from acelera.engine.predicates.letters import Alphabet
-from acelera.engine.summaries.grouping import Grouping, grouping_of
+from acelera.engine.summaries.grouping import ATTRIBUTE, PANE, POSITION, TIME, Grouping, Known, grouping_of
 from acelera.engine.summaries.layout import Layout, layout_of
-from acelera.engine.summaries.summarizer import Summarizer
+from acelera.engine.summaries.object_summarizer import ObjectSummarizer
+from acelera.engine.summaries.summarizer import ComponentSummarizer, Summarizer
 from acelera.engine.summaries.windows import Bounded, Spans, bounds_of, spans_of
 from acelera.language.checker import Checked
+from acelera.language.lowering import UnsupportedError
 
 
 @dataclass(frozen=True)
 class SummaryStrategy:
-    """How the plan of a summary runs: what partial matches carry, and what tells its groups apart."""
+    """How the plan of a summary runs: what partial matches carry, and what tells its groups apart.
+
+    If there are no components for something, the layout is a text that says for what.
+    """
 
     checked: Checked
     strategy: Strategy
-    layout: Layout
+    layout: Layout | str
     grouping: Grouping
     bounds: Bounded
     spans: Spans | None
@@ -32,21 +37,62 @@ class SummaryStrategy:
 
     def summarizer(self, alphabet: Alphabet) -> Summarizer:
         """What summarizes."""
-        return Summarizer(self.checked, self.strategy, alphabet, self.layout, self.grouping, self.spans)
+        if isinstance(self.layout, str):
+            return ObjectSummarizer(self.checked, self.plan, alphabet, self.grouping, self.spans)
+        return ComponentSummarizer(self.checked, self.strategy, alphabet, self.layout, self.grouping, self.spans)
 
     def lines(self) -> list[str]:
         """What was decided, and what that means, in words."""
-        return self.strategy.lines()
+        machine, *others = self.strategy.lines()
+        if isinstance(self.layout, str):
+            machine = f"value by value in Python, which is slow: {self.layout}"
+        elif self.strategy.code is None:
+            machine = "by tables: constant work for each event and each group of partial matches"
+        listed = "matches are counted and added as they grow, none is listed, however many there are"
+        return [machine, listed, *self._apart(), *others]
+
+    def _apart(self) -> list[str]:
+        """Why partial matches are followed apart, and what that costs."""
+        starts = {POSITION: "start", TIME: "start_time"}
+        by = [f"BY {starts[column.what]}" for column in self._keys() if column.what in starts]
+        if self.checked.clauses.within is not None:
+            by = ["WITHIN", *by]
+        lines = []
+        if by:
+            asked = " and ".join(by)
+            lines.append(f"apart by start, which {asked} asks for: work for each event grows with the starts in reach")
+        elif any(part.what == PANE for part in self.grouping.parts):
+            lines.append("apart by where in a window they start, since windows overlap: work grows with length / EVERY")
+        keys = [f"{part.variable}.{part.attribute}" for part in self.grouping.parts if part.what == ATTRIBUTE]
+        if keys:
+            lines.append(f"apart by {', '.join(keys)}: work for each event grows with the number of different values")
+        return lines
+
+    def _keys(self) -> list[Known]:
+        """The keys of BY that are known before a match ends."""
+        sources = [self.grouping.sources[at] for at in self.grouping.key_at]
+        return [self.grouping.parts[-1 - source] for source in dict.fromkeys(sources) if source < 0]
 
 
 def summary_strategy(checked: Checked, strategy: Strategy) -> SummaryStrategy:
     """The quickest way to run a summary."""
-    summary, schema, plan = checked.summary, checked.schema, strategy.plan
+    summary, schema = checked.summary, checked.schema
     assert summary is not None and schema is not None
     spans = spans_of(summary.windows, schema)
     bounds, in_one_unit = bounds_of(checked.clauses.within, spans, schema)
     by_pane = spans is not None and (spans.overlap or not in_one_unit)
     grouping = grouping_of(summary, checked.clauses.within is not None, by_pane)
-    grouping.refuse_made_keys(plan)
-    layout = layout_of(summary, plan, strategy.code, schema, len(grouping.parts))
+    layout = _layout(checked, strategy, grouping)
     return SummaryStrategy(checked, strategy, layout, grouping, bounds, spans)
+
+
+def _layout(checked: Checked, strategy: Strategy, grouping: Grouping) -> Layout | str:
+    """The components that a summary needs; what for if there are none for something."""
+    assert checked.summary is not None and checked.schema is not None
+    if strategy.refused is not None:
+        return strategy.refused
+    try:
+        grouping.refuse_made_keys(strategy.plan)
+        return layout_of(checked.summary, strategy.plan, strategy.code, checked.schema, len(grouping.parts))
+    except UnsupportedError as error:
+        return str(error)

@@ -15,6 +15,7 @@ from acelera.engine.nodes.vectors import Given as GivenArrays
 from acelera.engine.registers.encoding import scaled
 from acelera.engine.registers.interned import Strings
 from acelera.engine.session.keys import Keys
+from acelera.engine.storage.snapshots import Section
 from acelera.engine.summaries.grouping import ATTRIBUTE, PANE, PARTITION, POSITION, TIME, WINDOW, Known
 from acelera.engine.summaries.layout import FLOAT, TEXT, WHOLE, Given
 from acelera.engine.summaries.windows import Spans
@@ -108,6 +109,10 @@ class KeyColumns:
             return frame.positions
         return np.zeros(len(frame), np.int64)  # the type, where all events have one
 
+    def has_values(self, known: Known) -> bool:
+        """Whether numbers stand for values."""
+        return known in self.keys
+
     def constant(self, known: Known) -> str | None:
         """The value that a key has for all events: their type, where no column tells it."""
         if known.what != ATTRIBUTE or known.attribute != "type" or not self._schema.event_types:
@@ -120,9 +125,9 @@ class KeyColumns:
         keys = self.keys[known].some(used)
         return [keys[index] for index in at.tolist()]
 
-    def dump(self, name: str) -> dict[str, Ints]:
+    def dump(self, name: str) -> dict[str, Section]:
         """All values that have numbers, for a snapshot."""
-        dumped: dict[str, Ints] = {}
+        dumped: dict[str, Section] = {}
         for number, known in enumerate(self.known):
             if known in self.keys and self.keys[known].columns:
                 dumped |= self.keys[known].dump(f"{name}{number}")

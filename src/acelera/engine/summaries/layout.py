@@ -162,6 +162,8 @@ def _given(
     if isinstance(term, Attr):
         _refuse_other_types(attribute_type(term.name, builder.schema), recipe)
         return Given(term.name, recipe.form)
+    if any(kind == op.AT_PLACE for kind, *_ in recipe.steps):
+        raise UnsupportedError(f"{_said(recipe.total.value)} asks where values stand that are made as it runs")
     place = stored_fields(action, plan).index((mark, attribute))
     kind = None if code is None else code.stored[action][place]
     if kind not in _STORED or recipe.form == TEXT or (recipe.form == WHOLE and kind is Kind.FLOAT):
@@ -207,7 +209,7 @@ def _recipe(value: TotalValue, builder: _Builder) -> _Recipe:
     assert value.given is not None
     made = _MADE.get(function)
     if made is None:
-        raise UnsupportedError(f"the aggregate function {function} is computed value by value")
+        raise UnsupportedError(f"there are no numbers that can be added for {_said(value)}")
     return made(value, function, flag, builder)
 
 
@@ -220,7 +222,7 @@ def _sum(value: TotalValue, function: str, flag: int | None, builder: _Builder) 
     if kind is Kind.FLOAT:
         at = builder.another_real()
         return _Recipe(Total(value, (at,), flag), FLOAT, ((op.REAL_SUM, at, -1, op.FLOATING, 0),))
-    raise UnsupportedError(f"sums of values of type {value.given} are computed value by value")
+    raise UnsupportedError(f"{_said(value)} adds values of type {value.given}, which are no integers or floats")
 
 
 def _average(value: TotalValue, function: str, flag: int | None, builder: _Builder) -> _Recipe:
@@ -252,7 +254,7 @@ def _form(given: Type) -> str:
         return FLOAT if given.kind is Kind.FLOAT else TEXT
     if given.kind is Kind.DECIMAL and given.arrow.precision <= WIDEST_DECIMAL:
         return WHOLE
-    raise UnsupportedError(f"values of type {given} are compared value by value")
+    raise UnsupportedError(f"values of type {given} do not fit into 64 bits")
 
 
 def _flavour(form: str, turned: bool) -> int:
@@ -277,7 +279,7 @@ def _range(value: TotalValue, function: str, flag: int | None, builder: _Builder
     assert value.given is not None
     form = _form(value.given)
     if value.given.kind is Kind.DECIMAL:
-        raise UnsupportedError("the range of decimals is computed value by value")
+        raise UnsupportedError(f"{_said(value)} is a difference of decimals")
     low, high = builder.another_best(op.NUMBER), builder.another_best(op.NUMBER)
     steps = tuple(
         (op.BEST, at, builder.best_flag[at], _flavour(form, turned), 0) for at, turned in ((low, False), (high, True))

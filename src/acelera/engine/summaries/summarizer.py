@@ -1,10 +1,11 @@
-"""What summarizes by components: a machine whose partial matches carry numbers, and the totals of groups."""
+"""What summarizes: a machine whose partial matches carry what is known of them, and the totals of groups."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -52,26 +53,58 @@ class Clock(NamedTuple):
     last: Ints
 
 
-class Summarizer:
+class Machine(Protocol):
+    """What runs a plan; what its partial matches carry is known to who made it."""
+
+    def read(self, events: Events, keys: int) -> Iterator[None]:
+        """Read events of so many keys; yields when hits must be taken."""
+
+    def compact(self, floor: int) -> None:
+        """Forget what can no longer match."""
+
+    def busy_keys(self, keys: int) -> Ints:
+        """Those of so many keys that have a partial match."""
+
+    def keep_keys(self, keys: Ints) -> None:
+        """Forget all other keys; these are numbered anew, in order."""
+
+    def dump(self) -> dict[str, Section]:
+        """All that a snapshot must hold."""
+
+    def load(self, sections: Mapping[str, Any]) -> None:
+        """Go on from a snapshot."""
+
+
+class Found(Protocol):
+    """The totals of groups, whatever they are made of."""
+
+    def __len__(self) -> int: ...
+
+    @property
+    def keys(self) -> Ints:
+        """The numbers of each group, a row each."""
+
+    def keep(self, rows: Ints) -> None:
+        """Only these groups."""
+
+    def dump(self, name: str) -> dict[str, Section]:
+        """All groups, for a snapshot."""
+
+    def load(self, name: str, sections: Mapping[str, Any]) -> None:
+        """The groups of a snapshot."""
+
+
+class Summarizer(ABC):
     """The partial matches of all keys, and the totals of groups that are not complete."""
 
-    def __init__(
-        self,
-        checked: Checked,
-        strategy: Strategy,
-        alphabet: Alphabet,
-        layout: Layout,
-        grouping: Grouping,
-        spans: Spans | None,
-    ) -> None:
+    machine: Machine
+    totals: Found
+    _parts: KeyColumns
+
+    def __init__(self, checked: Checked, grouping: Grouping, spans: Spans | None) -> None:
         assert checked.schema is not None and checked.summary is not None
-        self.summary, self.layout, self.grouping, self.spans = checked.summary, layout, grouping, spans
-        self.arena = VectorArena(layout.shape, _operations(layout, grouping, strategy.plan), grouping.begin_part())
-        self.machine = strategy.machine_with(alphabet, self.arena)
-        self.totals = Totals(layout.shape, list(grouping.sources))
-        self._values = ValueColumns(layout.columns)
+        self.summary, self.grouping, self.spans = checked.summary, grouping, spans
         partition_keys = checked.summary.partition_keys
-        self._parts = KeyColumns(grouping.parts, checked.schema, partition_keys, spans)
         self._ends = KeyColumns(grouping.ends, checked.schema, partition_keys, spans)
         self._panes_at = list(grouping.window_at) if len(grouping.window_at) == 2 else []
         self._by_panes = bool(self._panes_at)
@@ -83,15 +116,31 @@ class Summarizer:
         self._last_position = np.zeros(1, np.int64)
         self._clock = Clock(None, self._last_position.copy())
 
+    # --- what is different by components and by value ---------------------------------------------------------------
+
+    @abstractmethod
+    def _fold(self, events: Events, keys: int, parts: Ints, ends: Ints) -> None:
+        """Read events, and fold the matches that they end; `parts` and `ends` are what is known of each."""
+
+    @abstractmethod
+    def _some(self, rows: Ints) -> Any:
+        """What was found of some groups."""
+
+    @abstractmethod
+    def _merged(self, keys: Ints, rows: Ints) -> tuple[Ints, Any]:
+        """What was found of some groups, together for those that have the same numbers as others; each once."""
+
+    @abstractmethod
+    def _finished(self, found: Any) -> list[Any]:
+        """A column for each total, from what was found."""
+
+    # --- reading --------------------------------------------------------------------------------------------------
+
     def read(self, events: Events, keys: int) -> None:
         """Read events of so many keys."""
         frame = events.frame
         parts, ends = self._parts.read(frame), self._ends.read(frame)
-        self.arena.given = self._values.read(frame, parts, self.arena.given.stored)
-        if self._values.has_texts:
-            self.arena.kinds = self.arena.kinds._replace(ranks=self._values.texts.ranks)
-        for _ in self.machine.read(events, keys):
-            self.totals.fold(self.arena, ends)
+        self._fold(events, keys, parts, ends)
         self._count(frame, ends)
 
     def _count(self, frame: Frame, ends: Ints) -> None:
@@ -158,26 +207,25 @@ class Summarizer:
             given &= ~self._past(numbers[rows], windows, before)
         rows, windows = rows[given], windows[given]
         keys = np.column_stack([np.delete(numbers[rows], self._panes_at, axis=1), windows])
-        found = Totals(self.layout.shape, [0] * keys.shape[1])
-        found.add(self.arena.kinds, keys, self.totals.components, rows)
+        merged_keys, found = self._merged(keys, rows)
         done = over | (sizes == 0)
         if clock is not None and not self._by_moment:
             done |= self._past(numbers, high, clock)
         self.totals.keep(np.flatnonzero(~done))
-        return self._groups(found.keys, found.components) if len(found) else None
+        return self._groups(merged_keys, found) if len(merged_keys) else None
 
     def _taken(self, over: Ints) -> Groups | None:
         """Groups that are over, which are then forgotten."""
         if not over.any():
             return None
         rows = np.flatnonzero(over)
-        found = self._groups(self.totals.keys[rows], Components(*(each[rows] for each in self.totals.components)))
+        found = self._groups(self.totals.keys[rows], self._some(rows))
         self.totals.keep(np.flatnonzero(~over))
         return found
 
-    def _groups(self, numbers: Ints, components: Components) -> Groups:
+    def _groups(self, numbers: Ints, found: Any) -> Groups:
         """Groups as columns. Where there are panes, the window stands after all other numbers."""
-        totals = finished(self.layout, components, self._values.texts_at)
+        totals = self._finished(found)
         at = self.grouping.key_at
         windows = None
         if self._by_panes:
@@ -192,7 +240,7 @@ class Summarizer:
         found, partition = [], 0
         for column, place, source in zip(self.summary.keys, at, self.grouping.key_at, strict=True):
             known, numbered = self._known(self.grouping.sources[source])
-            if known not in numbered.keys:
+            if not numbered.has_values(known):
                 same = numbered.constant(known)
                 kept = numbers[:, place]
                 found.append(column_of_numbers(kept, column.type) if same is None else pa.repeat(same, len(kept)))
@@ -230,7 +278,6 @@ class Summarizer:
             **self.totals.dump("totals"),
             **self._parts.dump("part"),
             **self._ends.dump("end"),
-            **{f"text.{name}": part for name, part in self._values.texts.dump().items()},
             "last_position": self._last_position,
             "clock": self._clock.last,
         }
@@ -241,15 +288,65 @@ class Summarizer:
 
     def load(self, sections: Mapping[str, Any], now: Any) -> None:
         """Go on from a snapshot."""
-        self.machine.load(_held(sections, "machine."))
-        self.totals.load("totals", sections)
         self._parts.load("part", sections)
         self._ends.load("end", sections)
-        self._values.texts.load(_held(sections, "text."))
+        self.machine.load(_held(sections, "machine."))
+        self.totals.load("totals", sections)
         self._last_position = check.array(sections, "last_position", np.int64)
         self._clock = Clock(now, check.array(sections, "clock", np.int64))
         if now is not None:
             check.whole("state", now)
+
+
+class ComponentSummarizer(Summarizer):
+    """Partial matches carry numbers."""
+
+    totals: Totals
+
+    def __init__(
+        self,
+        checked: Checked,
+        strategy: Strategy,
+        alphabet: Alphabet,
+        layout: Layout,
+        grouping: Grouping,
+        spans: Spans | None,
+    ) -> None:
+        super().__init__(checked, grouping, spans)
+        assert checked.schema is not None
+        self.layout = layout
+        self.arena = VectorArena(layout.shape, _operations(layout, grouping, strategy.plan), grouping.begin_part())
+        self.machine = strategy.machine_with(alphabet, self.arena)
+        self.totals = Totals(layout.shape, list(grouping.sources))
+        self._values = ValueColumns(layout.columns)
+        self._parts = KeyColumns(grouping.parts, checked.schema, self.summary.partition_keys, spans)
+
+    def _fold(self, events: Events, keys: int, parts: Ints, ends: Ints) -> None:
+        self.arena.given = self._values.read(events.frame, parts, self.arena.given.stored)
+        if self._values.has_texts:
+            self.arena.kinds = self.arena.kinds._replace(ranks=self._values.texts.ranks)
+        for _ in self.machine.read(events, keys):
+            self.totals.fold(self.arena, ends)
+
+    def _some(self, rows: Ints) -> Components:
+        return Components(*(each[rows] for each in self.totals.components))
+
+    def _merged(self, keys: Ints, rows: Ints) -> tuple[Ints, Components]:
+        found = Totals(self.layout.shape, [0] * keys.shape[1])
+        found.add(self.arena.kinds, keys, self.totals.components, rows)
+        return found.keys, found.components
+
+    def _finished(self, found: Components) -> list[Any]:
+        return finished(self.layout, found, self._values.texts_at)
+
+    def dump(self) -> dict[str, Section]:
+        """The texts as well."""
+        return {**super().dump(), **{f"text.{name}": part for name, part in self._values.texts.dump().items()}}
+
+    def load(self, sections: Mapping[str, Any], now: Any) -> None:
+        """The texts as well."""
+        self._values.texts.load(_held(sections, "text."))
+        super().load(sections, now)
 
 
 def _held(sections: Mapping[str, Any], prefix: str) -> dict[str, Any]:

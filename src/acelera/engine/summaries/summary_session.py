@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from acelera.engine.session.bounds import gathered
 from acelera.engine.session.incoming import Incoming
 from acelera.engine.session.pages import Page
 from acelera.engine.session.session import Session
@@ -18,7 +20,7 @@ from acelera.engine.summaries.columns import times
 from acelera.engine.summaries.rows import ResultRows
 from acelera.engine.summaries.summarizer import Groups
 from acelera.engine.ticks import FAR_PAST
-from acelera.errors import SnapshotError
+from acelera.errors import AceleraWarning, SnapshotError
 from acelera.language.checker import Checked
 
 Ints = npt.NDArray[Any]
@@ -71,6 +73,14 @@ class SummarySession(Session):
     def table(self, pages: Sequence[Page]) -> pa.Table:
         """All rows of some pages, by window and keys."""
         return self._rows.in_order(pa.Table.from_batches([page.rows for page in pages], schema=self.schema))
+
+    def result(self, pages: Iterator[Page], limit: int | None) -> pa.Table:
+        """All rows that there are, or the first of them."""
+        rows = self.table(gathered(self, pages))
+        if limit is not None and rows.num_rows > limit:
+            told = f"there are more rows than limit={limit}; these are the first of them, by window and keys"
+            warnings.warn(told, AceleraWarning, stacklevel=4)
+        return rows.slice(0, limit)
 
     def finish(self) -> pa.Table:
         """Say that no more events come; the rows of all groups that were not complete."""
