@@ -5,13 +5,22 @@ So every complex event has exactly one run. The tables are filled as the data as
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import numpy as np
 
 from acelera.engine.machines.advance import NOTHING, Entries
 from acelera.engine.machines.table_step import TableStep
 from acelera.engine.plan import NO_ACTION, Action, Plan
-from acelera.engine.predicates.letters import Alphabet
 from acelera.engine.storage.growing import grown
+
+
+class Lettered(Protocol):
+    """What knows letters by number."""
+
+    @property
+    def holding(self) -> list[frozenset[int]]:
+        """Of each letter the tests that hold."""
 
 
 class TransitionTable:
@@ -19,7 +28,7 @@ class TransitionTable:
     that it leads to, and whether a match ends. The mark of an action that nobody sees is NOTHING.
     """
 
-    def __init__(self, plan: Plan, alphabet: Alphabet, unseen: frozenset[Action] = frozenset()) -> None:
+    def __init__(self, plan: Plan, alphabet: Lettered, unseen: frozenset[Action] = frozenset()) -> None:
         self.plan, self.alphabet = plan, alphabet
         self._mark = {action: number for number, action in enumerate(plan.actions)} | {NO_ACTION: NOTHING}
         self._unseen = {self._mark[action] for action in unseen}
@@ -28,7 +37,7 @@ class TransitionTable:
         self.row_at, self.row_size = np.full((4, 8), -1, np.int32), np.zeros((4, 8), np.int32)
         self.mark, self.target = np.zeros(16, np.int32), np.zeros(16, np.int32)
         self.emits, self._none_stored = np.zeros(16, np.bool_), np.zeros(1, np.int64)
-        self._entries = 0
+        self.entries = 0
         self.set_number(frozenset({plan.initial}))
 
     def step(self) -> TableStep:
@@ -58,18 +67,18 @@ class TransitionTable:
             for edge in self.plan.outgoing.get(state, ()):
                 if edge.tests <= holding:
                     reached.setdefault(self._mark[edge.action], set()).add(edge.target)
-        at, finals = self._entries, self.plan.finals
+        at, finals = self.entries, self.plan.finals
         for mark in sorted(reached):
             going_on = frozenset(state for state in reached[mark] if state in self.plan.outgoing)
-            if self._entries == len(self.mark):
+            if self.entries == len(self.mark):
                 self.mark, self.target, self.emits = (
-                    grown(each, 2 * self._entries) for each in (self.mark, self.target, self.emits)
+                    grown(each, 2 * self.entries) for each in (self.mark, self.target, self.emits)
                 )
-            self.mark[self._entries] = NOTHING if mark in self._unseen else mark
-            self.target[self._entries] = self.set_number(going_on) if going_on else NOTHING
-            self.emits[self._entries] = bool(reached[mark] & finals)
-            self._entries += 1
-        self.row_at[number, letter], self.row_size[number, letter] = at, self._entries - at
+            self.mark[self.entries] = NOTHING if mark in self._unseen else mark
+            self.target[self.entries] = self.set_number(going_on) if going_on else NOTHING
+            self.emits[self.entries] = bool(reached[mark] & finals)
+            self.entries += 1
+        self.row_at[number, letter], self.row_size[number, letter] = at, self.entries - at
 
     def _resize(self, sets: int, letters: int) -> None:
         at, size = np.full((sets, letters), -1, np.int32), np.zeros((sets, letters), np.int32)

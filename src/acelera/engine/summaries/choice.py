@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from acelera.engine.machines.choice import Strategy
+from acelera.engine.machines.reachable import Reachable, reachable_sets
 from acelera.engine.plan import Plan
 from acelera.engine.predicates.letters import Alphabet
+from acelera.engine.summaries.flat_summarizer import MOST_SETS, FlatSummarizer
 from acelera.engine.summaries.grouping import ATTRIBUTE, PANE, POSITION, TIME, Grouping, Known, grouping_of
 from acelera.engine.summaries.layout import Layout, layout_of
 from acelera.engine.summaries.object_summarizer import ObjectSummarizer
@@ -20,7 +22,8 @@ from acelera.language.lowering import UnsupportedError
 class SummaryStrategy:
     """How the plan of a summary runs: what partial matches carry, and what tells its groups apart.
 
-    If there are no components for something, the layout is a text that says for what.
+    If there are no components for something, the layout is a text that says for what. Where events are matrices,
+    `reachable` are the sets of states that these are over.
     """
 
     checked: Checked
@@ -29,6 +32,7 @@ class SummaryStrategy:
     grouping: Grouping
     bounds: Bounded
     spans: Spans | None
+    reachable: Reachable | None = None
 
     @property
     def plan(self) -> Plan:
@@ -39,6 +43,10 @@ class SummaryStrategy:
         """What summarizes."""
         if isinstance(self.layout, str):
             return ObjectSummarizer(self.checked, self.plan, alphabet, self.grouping, self.spans)
+        if self.reachable is not None:
+            return FlatSummarizer(
+                self.checked, self.plan, alphabet, self.layout, self.grouping, self.spans, self.reachable
+            )
         return ComponentSummarizer(self.checked, self.strategy, alphabet, self.layout, self.grouping, self.spans)
 
     def lines(self) -> list[str]:
@@ -58,7 +66,11 @@ class SummaryStrategy:
         if self.checked.clauses.within is not None:
             by = ["WITHIN", *by]
         lines = []
-        if by:
+        if self.reachable is not None:
+            what = "WITHIN" if by else "OVER … EVERY"
+            matrices = f"{what} by products of matrices over {len(self.reachable.sets)} sets of states"
+            lines.append(f"{matrices}: work for each event is the same, however wide the window")
+        elif by:
             asked = " and ".join(by)
             lines.append(f"apart by start, which {asked} asks for: work for each event grows with the starts in reach")
         elif any(part.what == PANE for part in self.grouping.parts):
@@ -80,10 +92,32 @@ def summary_strategy(checked: Checked, strategy: Strategy) -> SummaryStrategy:
     assert summary is not None and schema is not None
     spans = spans_of(summary.windows, schema)
     bounds, in_one_unit = bounds_of(checked.clauses.within, spans, schema)
-    by_pane = spans is not None and (spans.overlap or not in_one_unit)
-    grouping = grouping_of(summary, checked.clauses.within is not None, by_pane)
-    layout = _layout(checked, strategy, grouping)
-    return SummaryStrategy(checked, strategy, layout, grouping, bounds, spans)
+    by_start, by_pane = checked.clauses.within is not None, spans is not None and (spans.overlap or not in_one_unit)
+    flat = _flat(checked, strategy, by_start, by_pane, in_one_unit)
+    if flat is not None:
+        return SummaryStrategy(checked, strategy, flat[0], flat[1], bounds, spans, flat[2])
+    grouping = grouping_of(summary, by_start, by_pane)
+    return SummaryStrategy(checked, strategy, _layout(checked, strategy, grouping), grouping, bounds, spans)
+
+
+def _flat(
+    checked: Checked, strategy: Strategy, by_start: bool, by_pane: bool, in_one_unit: bool
+) -> tuple[Layout, Grouping, Reachable] | None:
+    """How matrices do it, where a window would cost something without them, and they can.
+
+    They cannot follow matches by where they start, nor tell in which of several windows a match ends that is also asked
+    for by its end.
+    """
+    assert checked.summary is not None
+    if not (by_start or by_pane) or (by_start and by_pane) or not in_one_unit:
+        return None
+    grouping = grouping_of(checked.summary, by_start=False, by_pane=False)
+    if grouping.parts or (by_pane and any(known.what in (POSITION, TIME) for known in grouping.ends)):
+        return None
+    layout, reachable = _layout(checked, strategy, grouping), reachable_sets(strategy.plan, MOST_SETS)
+    if isinstance(layout, str) or reachable is None or 0 in reachable.entered:
+        return None
+    return layout, grouping, reachable
 
 
 def _layout(checked: Checked, strategy: Strategy, grouping: Grouping) -> Layout | str:

@@ -5,6 +5,7 @@ The items of all keys lie in one pool, and so do the matrices of keys that have 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +13,7 @@ import numpy.typing as npt
 
 from acelera.engine.jit import Array, inlined
 from acelera.engine.nodes.components import Components
+from acelera.engine.storage import validation as check
 from acelera.engine.storage.growing import grown
 
 Ints = npt.NDArray[Any]
@@ -151,6 +153,25 @@ class Lines:
     def dump(self) -> dict[str, Ints]:
         """All lines, for a snapshot."""
         return {f"line.{name}": array for name, array in self.arrays._asdict().items()}
+
+    def load(self, sections: Mapping[str, Any]) -> None:
+        """The lines of a snapshot."""
+        arrays = LineArrays(*(check.array(sections, f"line.{name}", np.int64) for name in LineArrays._fields))
+        _checked_line(arrays)
+        self.arrays = arrays
+
+
+def _checked_line(arrays: LineArrays) -> None:
+    """Whether all refer to items and matrices that are there."""
+    items, matrices = len(arrays.after), len(arrays.next_matrix)
+    check.same_length(after=arrays.after, before=arrays.before, tick=arrays.tick)
+    check.same_length(head=arrays.head, middle=arrays.middle, tail=arrays.tail, matrix=arrays.matrix)
+    for name in ("head", "middle", "tail", "after", "before"):
+        check.in_range(f"line.{name}", getattr(arrays, name), NONE, items)
+    for name in ("matrix", "next_matrix"):
+        check.in_range(f"line.{name}", getattr(arrays, name), NONE, matrices)
+    check.holds("line.free", len(arrays.free) == 2, "is of another length")
+    check.in_range("line.free", arrays.free, NONE, max(items, matrices))
 
 
 def _chained(size: int) -> Ints:

@@ -27,6 +27,7 @@ Ints = npt.NDArray[Any]
 class ObjectSummarizer(Summarizer):
     """Partial matches carry the states of totals."""
 
+    machine: ValueMachine
     totals: ObjectTotals
 
     def __init__(

@@ -14,8 +14,8 @@ from acelera.engine.machines.table_step import TableStep
 from acelera.engine.nodes.components import Components, Kinds, clear, copy, is_nothing, multiply
 from acelera.engine.nodes.vectors import Given
 from acelera.engine.summaries.lines import NONE, LineArrays, give_matrix, has_items, pop, push, take_matrix
-from acelera.engine.summaries.sliding import DONE, ROOM, TABLE, Into
-from acelera.engine.summaries.totals import put
+from acelera.engine.summaries.sliding import DONE, ROOM, TABLE
+from acelera.engine.summaries.totals import Into, put
 from acelera.engine.summaries.transfers import (
     Algebra,
     changes,
@@ -52,7 +52,6 @@ class PaneWindow(NamedTuple):
 @kernel
 def read_panes(
     events: EventArrays,
-    panes: Array,
     first: int,
     step: TableStep,
     sets: int,
@@ -62,7 +61,7 @@ def read_panes(
     into: Into,
     asked: Array,
 ) -> tuple[int, int]:
-    """Read events from one on: the next to be read, and why it stopped."""
+    """Read events, whose ticks are numbers of panes, from one on: the next to be read, and why it stopped."""
     line, width = window.line, sets + 1
     for i in range(first, len(events.letters)):
         letter, key, row = events.letters[i], events.keys[i], events.rows[i]
@@ -70,14 +69,14 @@ def read_panes(
         if lacking >= 0:
             asked[0], asked[1] = lacking, letter
             return i, TABLE
-        if line.matrix[key] != NONE and not go_on(sets, algebra.kinds, window, into, key, panes[row]):
+        if line.matrix[key] != NONE and not go_on(sets, algebra.kinds, window, into, key, events.ticks[i]):
             return i, ROOM
         if not changes(step, sets, letter):
             continue
         if line.matrix[key] == NONE:
             if not has_items(line):
                 return i, ROOM
-            begin_key(sets, window, key, panes[row])
+            begin_key(sets, window, key, events.ticks[i])
         for j in range(len(into.sources)):
             window.group[key, j] = into.ends[into.sources[j], row]
         slot = line.matrix[key]

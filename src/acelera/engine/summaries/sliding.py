@@ -8,9 +8,9 @@ from acelera.engine.jit import Array, inlined, kernel
 from acelera.engine.machines.advance import EventArrays
 from acelera.engine.machines.table_step import TableStep
 from acelera.engine.nodes.components import Components, clear, copy, is_nothing, make_one, multiply
-from acelera.engine.nodes.vectors import Given, Groups
+from acelera.engine.nodes.vectors import Given
 from acelera.engine.summaries.lines import NONE, LineArrays, give_matrix, has_items, pop, push, take_matrix
-from acelera.engine.summaries.totals import put
+from acelera.engine.summaries.totals import Into, put
 from acelera.engine.summaries.transfers import (
     Algebra,
     changes,
@@ -40,16 +40,6 @@ class Window(NamedTuple):
     letters: Array
     given: Given
     work: Components
-
-
-class Into(NamedTuple):
-    """Where totals go; see `totals.fold_hits`."""
-
-    ends: Array
-    sources: Array
-    groups: Groups
-    totals: Components
-    scratch: Array
 
 
 @kernel
@@ -201,3 +191,13 @@ def standing(sets: int, algebra: Algebra, window: Window, key: int, s: int) -> N
             ):
                 multiply(algebra.kinds, work, 1, window.front, left, window.back, right)
                 gather(algebra.kinds, work, 0, work, 1)
+
+
+@kernel
+def drop_expired(line: LineArrays, floor: int) -> None:
+    """Give up all items of keys whose newest has left the window."""
+    for key in range(len(line.head)):
+        if line.head[key] != NONE and line.tick[line.tail[key]] < floor:
+            while line.head[key] != NONE:
+                pop(line, key)
+            give_matrix(line, key)

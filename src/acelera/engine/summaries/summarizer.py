@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
@@ -13,8 +13,8 @@ import pyarrow as pa
 
 from acelera.engine.frames import Frame
 from acelera.engine.machines.choice import Strategy
-from acelera.engine.machines.machine import Events
-from acelera.engine.nodes.components import Components
+from acelera.engine.machines.machine import Events, KernelMachine
+from acelera.engine.nodes.components import Components, Kinds
 from acelera.engine.nodes.vector_arena import VectorArena
 from acelera.engine.plan import Plan
 from acelera.engine.predicates.letters import Alphabet
@@ -55,9 +55,6 @@ class Clock(NamedTuple):
 
 class Machine(Protocol):
     """What runs a plan; what its partial matches carry is known to who made it."""
-
-    def read(self, events: Events, keys: int) -> Iterator[None]:
-        """Read events of so many keys; yields when hits must be taken."""
 
     def compact(self, floor: int) -> None:
         """Forget what can no longer match."""
@@ -298,42 +295,30 @@ class Summarizer(ABC):
             check.whole("state", now)
 
 
-class ComponentSummarizer(Summarizer):
-    """Partial matches carry numbers."""
+class ByComponents(Summarizer):
+    """Totals are numbers."""
 
     totals: Totals
 
-    def __init__(
-        self,
-        checked: Checked,
-        strategy: Strategy,
-        alphabet: Alphabet,
-        layout: Layout,
-        grouping: Grouping,
-        spans: Spans | None,
-    ) -> None:
+    def __init__(self, checked: Checked, layout: Layout, grouping: Grouping, spans: Spans | None) -> None:
         super().__init__(checked, grouping, spans)
         assert checked.schema is not None
         self.layout = layout
-        self.arena = VectorArena(layout.shape, _operations(layout, grouping, strategy.plan), grouping.begin_part())
-        self.machine = strategy.machine_with(alphabet, self.arena)
         self.totals = Totals(layout.shape, list(grouping.sources))
         self._values = ValueColumns(layout.columns)
         self._parts = KeyColumns(grouping.parts, checked.schema, self.summary.partition_keys, spans)
 
-    def _fold(self, events: Events, keys: int, parts: Ints, ends: Ints) -> None:
-        self.arena.given = self._values.read(events.frame, parts, self.arena.given.stored)
-        if self._values.has_texts:
-            self.arena.kinds = self.arena.kinds._replace(ranks=self._values.texts.ranks)
-        for _ in self.machine.read(events, keys):
-            self.totals.fold(self.arena, ends)
+    @property
+    @abstractmethod
+    def kinds(self) -> Kinds:
+        """What kernels ask of components."""
 
     def _some(self, rows: Ints) -> Components:
         return Components(*(each[rows] for each in self.totals.components))
 
     def _merged(self, keys: Ints, rows: Ints) -> tuple[Ints, Components]:
         found = Totals(self.layout.shape, [0] * keys.shape[1])
-        found.add(self.arena.kinds, keys, self.totals.components, rows)
+        found.add(self.kinds, keys, self.totals.components, rows)
         return found.keys, found.components
 
     def _finished(self, found: Components) -> list[Any]:
@@ -347,6 +332,35 @@ class ComponentSummarizer(Summarizer):
         """The texts as well."""
         self._values.texts.load(_held(sections, "text."))
         super().load(sections, now)
+
+
+class ComponentSummarizer(ByComponents):
+    """Partial matches carry numbers."""
+
+    def __init__(
+        self,
+        checked: Checked,
+        strategy: Strategy,
+        alphabet: Alphabet,
+        layout: Layout,
+        grouping: Grouping,
+        spans: Spans | None,
+    ) -> None:
+        super().__init__(checked, layout, grouping, spans)
+        self.arena = VectorArena(layout.shape, _operations(layout, grouping, strategy.plan), grouping.begin_part())
+        self.machine: KernelMachine = strategy.machine_with(alphabet, self.arena)
+
+    @property
+    def kinds(self) -> Kinds:
+        """What kernels ask of components."""
+        return self.arena.kinds
+
+    def _fold(self, events: Events, keys: int, parts: Ints, ends: Ints) -> None:
+        self.arena.given = self._values.read(events.frame, parts, self.arena.given.stored)
+        if self._values.has_texts:
+            self.arena.kinds = self.arena.kinds._replace(ranks=self._values.texts.ranks)
+        for _ in self.machine.read(events, keys):
+            self.totals.fold(self.arena, ends)
 
 
 def _held(sections: Mapping[str, Any], prefix: str) -> dict[str, Any]:

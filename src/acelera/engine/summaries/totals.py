@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,16 @@ from acelera.engine.storage import validation as check
 from acelera.engine.storage.growing import grown
 
 Ints = npt.NDArray[Any]
+
+
+class Into(NamedTuple):
+    """Where totals go, as kernels see it; `ends` has a column for each event at which matches may end."""
+
+    ends: Array
+    sources: Array
+    groups: Groups
+    totals: Components
+    scratch: Array
 
 
 class Totals:
@@ -49,16 +59,7 @@ class Totals:
         """Add all hits, and clear them; `ends` has a column for each row at which they may end."""
         hits, at = arena.hits.arrays, 0
         while at < len(arena.hits):
-            at = fold_hits(
-                hits,
-                arena.arrays,
-                ends,
-                self._sources,
-                self._groups.arrays,
-                self._components,
-                self._scratch,
-                at,
-            )
+            at = fold_hits(hits, arena.arrays, self.into(ends), at)
             if at < len(arena.hits):
                 self._enlarge()
         arena.hits.clear()
@@ -70,6 +71,15 @@ class Totals:
             at = fold_rows(numbers, components, rows, kinds, self._groups.arrays, self._components, at)
             if at < len(rows):
                 self._enlarge()
+
+    def into(self, ends: Ints) -> Into:
+        """As kernels want them."""
+        return Into(ends, self._sources, self._groups.arrays, self._components, self._scratch)
+
+    def make_room(self) -> None:
+        """For one more group at least."""
+        if len(self) == len(self._groups.arrays.rows):
+            self._enlarge()
 
     def _enlarge(self) -> None:
         self._groups.enlarge()
@@ -115,28 +125,19 @@ class Totals:
 
 
 @kernel
-def fold_hits(
-    hits: HitArrays,
-    vectors: Vectors,
-    ends: Array,
-    sources: Array,
-    groups: Groups,
-    totals: Components,
-    scratch: Array,
-    first: int,
-) -> int:
+def fold_hits(hits: HitArrays, vectors: Vectors, into: Into, first: int) -> int:
     """Add hits to their groups, from one on; the first for which there is no room."""
     for h in range(first, hits.count[0]):
-        if groups.count[0] == len(groups.rows):
+        if into.groups.count[0] == len(into.groups.rows):
             return h
         value, row = hits.value[h], hits.row[h]
-        for j in range(len(sources)):
-            source = sources[j]
+        for j in range(len(into.sources)):
+            source = into.sources[j]
             if source >= 0:
-                scratch[j] = ends[source, row]
+                into.scratch[j] = into.ends[source, row]
             else:
-                scratch[j] = vectors.groups.rows[vectors.group[value], -1 - source]
-        put(groups, scratch, vectors.kinds, totals, vectors.components, value)
+                into.scratch[j] = vectors.groups.rows[vectors.group[value], -1 - source]
+        put(into.groups, into.scratch, vectors.kinds, into.totals, vectors.components, value)
     return int(hits.count[0])
 
 

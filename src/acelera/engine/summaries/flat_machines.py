@@ -1,0 +1,281 @@
+"""Machines for windows whose width costs nothing: an event is a matrix over the sets of a table (`transfers`)."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from acelera.engine.jit import announce
+from acelera.engine.machines.advance import EventArrays
+from acelera.engine.machines.machine import Events
+from acelera.engine.machines.reachable import Letters
+from acelera.engine.machines.transition_table import TransitionTable
+from acelera.engine.nodes.components import OPERATION, Components, Kinds
+from acelera.engine.nodes.vector_arena import load_rows
+from acelera.engine.nodes.vectors import Given
+from acelera.engine.plan import Plan
+from acelera.engine.predicates.letters import Alphabet
+from acelera.engine.storage import validation as check
+from acelera.engine.storage.growing import grown
+from acelera.engine.storage.snapshots import Section
+from acelera.engine.summaries import panes, sliding
+from acelera.engine.summaries.layout import Layout
+from acelera.engine.summaries.lines import Lines, grown_components
+from acelera.engine.summaries.sliding import DONE, TABLE
+from acelera.engine.summaries.totals import Into, Totals
+from acelera.engine.summaries.transfers import Algebra
+from acelera.engine.summaries.windows import Spans
+from acelera.engine.ticks import FAR_PAST
+
+Ints = npt.NDArray[Any]
+
+
+class FlatMachine(ABC):
+    """What both machines have: a table whose sets are known, lines of items, the backs of keys."""
+
+    def __init__(self, plan: Plan, alphabet: Alphabet, layout: Layout, sets: tuple[frozenset[int], ...]) -> None:
+        self._alphabet, self.letters = alphabet, Letters()
+        self.table = TransitionTable(plan, self.letters)
+        for states in sets:
+            self.table.set_number(states)
+        self.sets, self.width, self.shape = len(sets), len(sets) + 1, layout.shape
+        sizes = [len(each) for each in layout.operations]
+        self._operations_at = np.cumsum([0, *sizes]).astype(np.int64)
+        listed = [each for several in layout.operations for each in several]
+        self._operations = np.array(listed, np.int64).reshape(-1, OPERATION)
+        self.lines = Lines()
+        self.front = self.shape.components(self.lines.items * self.width)
+        self.back = self.shape.components(self.lines.matrices * self.sets * self.width)
+        self.active = np.zeros((self.lines.matrices, self.sets), np.bool_)
+        self.work = self.shape.components(self.sets * (self.width + 1) + 2)
+        self._asked = np.zeros(2, np.int64)
+
+    def read(self, events: Events, keys: int, kinds: Kinds, given: Given, totals: Totals, ends: Ints) -> None:
+        """Read events of so many keys, and add the matches that they end, or whose windows do, to totals."""
+        numbers = [self.letters.number(tests) for tests in self._alphabet.holding]
+        self.table.make_room()
+        self._make_room(keys)
+        arrays = EventArrays(
+            np.array(numbers, np.int32)[events.letters], events.keys, events.rows, events.ticks, events.floors
+        )
+        algebra, at = Algebra(kinds, self._operations_at, self._operations), 0
+        while True:
+            at, reason = self._advance(arrays, at, algebra, given, totals.into(ends))
+            if reason == DONE:
+                return
+            if reason == TABLE:
+                self.table.fill(int(self._asked[0]), int(self._asked[1]))
+            else:
+                self._enlarge(totals)
+
+    @abstractmethod
+    def _advance(self, events: EventArrays, at: int, algebra: Algebra, given: Given, into: Into) -> tuple[int, int]: ...
+
+    def _make_room(self, keys: int) -> None:
+        self.lines.make_room(keys)
+
+    def _enlarge(self, totals: Totals) -> None:
+        """More room for what there was none for."""
+        totals.make_room()
+        items, matrices = self.lines.enlarge()
+        if items:
+            self._more_items()
+        if matrices:
+            self._more_matrices()
+
+    def _more_items(self) -> None:
+        self.front = grown_components(self.front, self.lines.items * self.width)
+
+    def _more_matrices(self) -> None:
+        self.back = grown_components(self.back, self.lines.matrices * self.sets * self.width)
+        self.active = grown(self.active, self.lines.matrices)
+
+    @abstractmethod
+    def compact(self, floor: int) -> None:
+        """Forget what can no longer match."""
+
+    def busy_keys(self, keys: int) -> Ints:
+        """Those of so many keys that hold something."""
+        return self.lines.busy(keys)
+
+    def keep_keys(self, keys: Ints) -> None:
+        """Forget all other keys; these are numbered anew, in order."""
+        self.lines.keep(keys)
+
+    # --- snapshots ------------------------------------------------------------------------------------------------
+
+    def _arrays(self) -> dict[str, Ints]:
+        """What a snapshot holds beside lines and the table, by name."""
+        return {**_named("front", self.front), **_named("back", self.back), "active": self.active}
+
+    def dump(self) -> dict[str, Section]:
+        """All that a snapshot must hold."""
+        arrays = {name: np.ascontiguousarray(array).reshape(-1) for name, array in self._arrays().items()}
+        return {**self.lines.dump(), **arrays, "known_letters": [sorted(tests) for tests in self.letters.holding]}
+
+    def load(self, sections: Mapping[str, Any]) -> None:
+        """Go on from a snapshot."""
+        self.lines.load(sections)
+        for tests in sections["known_letters"]:
+            check.whole("known_letters", *tests)
+            self.letters.number(frozenset(tests))
+        self._make_room(len(self.lines.arrays.head))
+        self._more_items()
+        self._more_matrices()
+        for name, array in self._arrays().items():
+            load_rows(sections, name, array, len(array))
+
+
+class SlidingMachine(FlatMachine):
+    """WITHIN: an event is an item."""
+
+    def __init__(self, plan: Plan, alphabet: Alphabet, layout: Layout, sets: tuple[frozenset[int], ...]) -> None:
+        announce(sliding.slide)
+        super().__init__(plan, alphabet, layout, sets)
+        self._columns = len(layout.columns)
+        self._letters = np.zeros(self.lines.items, np.int64)
+        self._positions = np.zeros(self.lines.items, np.int64)
+        self._whole = np.zeros((self._columns, self.lines.items), np.int64)
+        self._missing = np.zeros((self._columns, self.lines.items), np.bool_)
+
+    def _given(self) -> Given:
+        none = np.zeros((0, 1), np.int64)
+        parts = np.zeros((0, 0), np.int64)
+        real = self._whole.view(np.float64)
+        return Given(self._whole, real, self._missing, parts, self._positions, none, none.view(np.float64))
+
+    def _window(self) -> sliding.Window:
+        line = self.lines.arrays
+        return sliding.Window(line, self.front, self.back, self.active, self._letters, self._given(), self.work)
+
+    def _advance(self, events: EventArrays, at: int, algebra: Algebra, given: Given, into: Into) -> tuple[int, int]:
+        step = self.table.step()
+        return sliding.slide(events, at, step, self.sets, algebra, given, self._window(), into, self._asked)
+
+    def _more_items(self) -> None:
+        super()._more_items()
+        items = self.lines.items
+        self._letters, self._positions = grown(self._letters, items), grown(self._positions, items)
+        self._whole = np.ascontiguousarray(grown(self._whole.T, items).T)
+        self._missing = np.ascontiguousarray(grown(self._missing.T, items).T)
+
+    def load(self, sections: Mapping[str, Any]) -> None:
+        """Go on from a snapshot."""
+        super().load(sections)
+        check.in_range("letters", self._letters, 0, max(len(self.letters.holding), 1))
+
+    def compact(self, floor: int) -> None:
+        """Forget what has left the window of all keys."""
+        if floor > FAR_PAST:
+            sliding.drop_expired(self.lines.arrays, floor)
+
+    def _arrays(self) -> dict[str, Ints]:
+        return {
+            **super()._arrays(),
+            "letters": self._letters,
+            "item_positions": self._positions,
+            "item_whole": self._whole,
+            "item_missing": self._missing,
+        }
+
+
+class PaneMachine(FlatMachine):
+    """Windows that overlap: a pane is an item."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        alphabet: Alphabet,
+        layout: Layout,
+        sets: tuple[frozenset[int], ...],
+        spans: Spans,
+        numbers: int,
+        window_at: int,
+    ) -> None:
+        announce(panes.read_panes)
+        super().__init__(plan, alphabet, layout, sets)
+        self._spans = spans
+        lowest = FAR_PAST // 2 if spans.timed else 0
+        self._shape = np.array([spans.length // spans.pane, spans.every // spans.pane, lowest, window_at], np.int64)
+        self._matrices = self.shape.components(self.lines.items * self.sets * self.width)
+        self._current = self.shape.components(self.lines.matrices * self.sets * self.width)
+        self._entered = np.zeros((self.lines.matrices, self.sets), np.bool_)
+        self._pane, self._following = np.zeros(1, np.int64), np.zeros(1, np.int64)
+        self._group = np.zeros((1, numbers), np.int64)
+
+    def _window(self) -> panes.PaneWindow:
+        return panes.PaneWindow(
+            self.lines.arrays,
+            self.front,
+            self._matrices,
+            self.back,
+            self._current,
+            self.active,
+            self._entered,
+            self._pane,
+            self._following,
+            self._group,
+            self._shape,
+            self.work,
+        )
+
+    def _advance(self, events: EventArrays, at: int, algebra: Algebra, given: Given, into: Into) -> tuple[int, int]:
+        step = self.table.step()
+        events = events._replace(ticks=self._spans.panes(events.ticks))
+        return panes.read_panes(events, at, step, self.sets, algebra, given, self._window(), into, self._asked)
+
+    def close(self, kinds: Kinds, totals: Totals, until: Ints) -> None:
+        """Give the windows of each key that end before a pane."""
+        at = 0
+        while at < len(until):
+            at = panes.close_panes(self.sets, kinds, self._window(), totals.into(np.zeros((1, 0), np.int64)), until, at)
+            if at < len(until):
+                self._enlarge(totals)
+
+    @property
+    def keys(self) -> Ints:
+        """For each key the numbers of the groups of its windows."""
+        return self._group[: len(self.lines.arrays.head)]
+
+    def _make_room(self, keys: int) -> None:
+        super()._make_room(keys)
+        size = len(self.lines.arrays.head)
+        if size > len(self._pane):
+            self._pane, self._following = grown(self._pane, size), grown(self._following, size)
+            self._group = grown(self._group, size)
+
+    def _more_items(self) -> None:
+        super()._more_items()
+        self._matrices = grown_components(self._matrices, self.lines.items * self.sets * self.width)
+
+    def _more_matrices(self) -> None:
+        super()._more_matrices()
+        self._current = grown_components(self._current, self.lines.matrices * self.sets * self.width)
+        self._entered = grown(self._entered, self.lines.matrices)
+
+    def keep_keys(self, keys: Ints) -> None:
+        """Forget all other keys; these are numbered anew, in order."""
+        super().keep_keys(keys)
+        self._pane, self._following, self._group = self._pane[keys], self._following[keys], self._group[keys]
+
+    def compact(self, floor: int) -> None:
+        """Panes are given up when their windows are given."""
+
+    def _arrays(self) -> dict[str, Ints]:
+        return {
+            **super()._arrays(),
+            **_named("pane_matrices", self._matrices),
+            **_named("pane_current", self._current),
+            "entered": self._entered,
+            "pane": self._pane,
+            "following": self._following,
+            "group": self._group,
+        }
+
+
+def _named(name: str, components: Components) -> dict[str, Ints]:
+    return {f"{name}.{part}": array for part, array in components._asdict().items()}
