@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from acelera.engine.jit import Array, inlined, kernel
+from acelera.engine.jit import Array, inlined, inner, kernel
 from acelera.engine.machines.advance import EventArrays
 from acelera.engine.machines.table_step import TableStep
 from acelera.engine.nodes.components import Components, Kinds, clear, copy, is_nothing, multiply
@@ -116,7 +116,7 @@ def first_window(window: PaneWindow, pane: int) -> Array:
     return max((pane - length) // every + 1, lowest)
 
 
-@inlined
+@inner
 def go_on(sets: int, kinds: Kinds, window: PaneWindow, into: Into, key: int, pane: int) -> bool:
     """A key has come to a pane: give the windows that end before it. Whether there was room.
 

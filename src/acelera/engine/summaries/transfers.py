@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from acelera.engine.jit import Array, inlined
+from acelera.engine.jit import Array, inlined, inner
 from acelera.engine.machines.advance import NOTHING
 from acelera.engine.machines.table_step import TableStep
 from acelera.engine.nodes.components import Components, Kinds, add, clear, copy, is_nothing, make_one, multiply
@@ -157,7 +157,7 @@ def read_event_before(
                 copy(matrix, base + s * width + t, work, s * width + t)
 
 
-@inlined
+@inner
 def multiplied(
     kinds: Kinds,
     sets: int,
