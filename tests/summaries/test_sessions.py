@@ -1,0 +1,99 @@
+"""Summaries over streams that come in batches, with snapshots: the same rows, each as soon as it is known."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from unittest.mock import patch
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import acelera as ac
+from acelera.engine.summaries import choice
+from acelera.engine.summaries.summary_session import SummarySession
+from summaries.strategies import SummaryCase, long_cases, same, short_cases
+
+EXAMPLES = settings(max_examples=int(os.environ.get("ACELERA_EXAMPLES", "60")))
+
+
+def in_cuts(case: SummaryCase, cuts: list[int], taken_up: list[bool]) -> pa.Table | str:
+    """The rows of a session that is given a table in pieces, and goes on from a snapshot after some of them."""
+    query, table = case.query(), case.table
+    if case.order_by is not None:
+        table = table.sort_by(case.order_by)
+    ends = sorted({0, table.num_rows, *(cut % (table.num_rows + 1) for cut in cuts)})
+    session = query.open(table.schema, order_by=case.order_by, ties="keep")
+    found = []
+    try:
+        for (begin, end), again in itertools.zip_longest(itertools.pairwise(ends), taken_up[: len(ends) - 1]):
+            found.append(session.push(table.slice(begin, end - begin)))
+            if again:
+                session = query.resume(session.snapshot())
+        found.append(session.finish())
+    except ac.AggregateError:
+        return "an aggregate failed"
+    assert isinstance(session, SummarySession)
+    return session._rows.in_order(pa.concat_tables(found))
+
+
+CUTS = st.lists(st.integers(0, 1000), max_size=4)
+TAKEN_UP = st.lists(st.booleans(), max_size=5)
+
+
+@pytest.mark.property
+@EXAMPLES
+@given(case=short_cases(), cuts=CUTS, taken_up=TAKEN_UP)
+def test_cuts_and_snapshots_change_nothing(case: SummaryCase, cuts: list[int], taken_up: list[bool]) -> None:
+    assert same(case.run("engine"), in_cuts(case, cuts, taken_up))
+
+
+@pytest.mark.property
+@EXAMPLES
+@given(case=long_cases(), cuts=CUTS, taken_up=TAKEN_UP)
+def test_cuts_and_snapshots_change_nothing_in_long_streams(
+    case: SummaryCase, cuts: list[int], taken_up: list[bool]
+) -> None:
+    assert same(case.run("engine"), in_cuts(case, cuts, taken_up))
+
+
+@pytest.mark.property
+@EXAMPLES
+@given(case=long_cases())
+def test_matrices_find_what_is_found_by_start(case: SummaryCase) -> None:
+    with patch.object(choice, "_flat", lambda *_: None):
+        expected = case.run("engine")
+    assert same(expected, case.run("engine"))
+
+
+def test_a_window_is_given_when_it_is_over() -> None:
+    q = ac.query("SUMMARIZE count(*) MATCH A ; B OVER 4 EVENTS EVERY 2 EVENTS")
+    session = q.open({"type": str})
+    rows = [{"type": each} for each in "ABAABBAA"]
+    given = [session.push([row]).to_pylist() for row in rows]
+    first = {"window_start": 1, "window_end": 4, "count": 1}
+    second = {"window_start": 3, "window_end": 6, "count": 4}
+    assert given == [[], [], [], [first], [], [second], [], []]
+    assert session.finish().to_pylist() == []
+
+
+def test_a_moment_is_given_when_time_has_passed_it() -> None:
+    q = ac.query("SUMMARIZE count(*) MATCH A ; B BY end_time")
+    times = pa.array([1, 2, 3, 4], pa.timestamp("s"))
+    table = pa.table({"type": ["A", "B", "A", "B"], "at": times})
+    session = q.open(table.schema, order_by="at")
+    assert [session.push(table.slice(row, 1)).column("count").to_pylist() for row in range(4)] == [[], [], [1], []]
+    assert session.finish().column("count").to_pylist() == [2]
+
+
+def test_time_may_pass_without_events() -> None:
+    q = ac.query("SUMMARIZE count(*) MATCH A OVER 10 SECONDS")
+    table = pa.table({"type": ["A", "A"], "at": pa.array([3, 7], pa.timestamp("s"))})
+    session = q.open(table.schema, order_by="at")
+    assert isinstance(session, SummarySession)
+    assert session.push(table).num_rows == 0
+    assert session.advance(9).num_rows == 0
+    assert session.advance(10).column("count").to_pylist() == [2]
+    assert session.finish().num_rows == 0
