@@ -19,7 +19,6 @@ from acelera.automata.model import Acea
 from acelera.engine.session.bounds import check_limit, gathered, limited, told_of_memory, warn_of_more, watched
 from acelera.engine.session.description import stream_of
 from acelera.engine.session.order import order_columns, sorted_indices
-from acelera.engine.session.pages import in_order
 from acelera.engine.storage.snapshots import fingerprint_of, unpack
 from acelera.engine.storage.validation import fitting
 from acelera.errors import AggregateError, UsageError
@@ -393,8 +392,6 @@ class Query:
         return fingerprint_of(f"{self.pattern.identity} {self}")
 
     def _run_engine(self, table: pa.Table, compiled: CompiledQuery, ties: str, limit: int | None) -> pa.Table:
-        from acelera.engine.summaries.summary_session import SummarySession
-
         session, numbers = compiled.open(ties), np.arange(1, table.num_rows + 1)
         whole, table = table, session.conform(table)
         if compiled.schema.order_by:
@@ -403,10 +400,11 @@ class Query:
                 table, numbers = table.take(pa.array(indices)), numbers[indices]
         with told_of_memory(session):
             pages = chain(session.pages(table, numbers), session.rest())
-            if isinstance(session, SummarySession):
-                result = session.arranged(in_order(gathered(session, pages), session.schema), limit)
-            else:
-                result = in_order(gathered(session, pages, limit), session.schema)
+            summarized = compiled.checked.summary is not None
+            result = session.table(gathered(session, pages, None if summarized else limit))
+            if summarized and limit is not None and result.num_rows > limit:
+                warn_of_more(limit, stacklevel=4)
+                result = result.slice(0, limit)
         if session.types_not_seen():
             warn_of_misspelt_types(self.pattern.event_types, whole, compiled.schema, not result.num_rows)
         return result

@@ -31,6 +31,7 @@ from acelera.automata.terms import (
     Step,
     Summary,
     Term,
+    registers_read,
     subterms,
 )
 from acelera.language.schema import Schema
@@ -112,6 +113,15 @@ class Plan:
         found: dict[int, list[Edge]] = {}
         for edge in self.edges:
             found.setdefault(edge.source, []).append(edge)
+        return found
+
+    @cached_property
+    def live(self) -> dict[int, frozenset[str]]:
+        """The registers of each state that any edge reads which leaves it; nobody looks at others any more."""
+        found: dict[int, frozenset[str]] = {}
+        for edge in self.edges:
+            read = frozenset().union(*(registers_read(term) for _, term in edge.assign))
+            found[edge.source] = found.get(edge.source, frozenset()) | read
         return found
 
     def terms(self) -> Iterator[Term]:

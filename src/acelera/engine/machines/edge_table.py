@@ -6,7 +6,7 @@ import numpy as np
 
 from acelera.engine.machines.advance import NOTHING
 from acelera.engine.machines.register_step import Edges
-from acelera.engine.plan import NO_ACTION, Plan
+from acelera.engine.plan import NO_ACTION, Edge, Plan
 from acelera.engine.predicates.letters import Alphabet
 from acelera.engine.registers.code import Code
 from acelera.engine.registers.stack_machine import Universal
@@ -17,9 +17,11 @@ class EdgeTable:
 
     def __init__(self, plan: Plan, alphabet: Alphabet, code: Code) -> None:
         self.plan, self._alphabet = plan, alphabet
+        beside = _endings(plan)
         self._outgoing: dict[int, list[int]] = {}
         for index, edge in enumerate(plan.edges):
-            self._outgoing.setdefault(edge.source, []).append(index)
+            if index not in beside:
+                self._outgoing.setdefault(edge.source, []).append(index)
         number = {action: index for index, action in enumerate(plan.actions)} | {NO_ACTION: NOTHING}
         ranges = zip(code.assign, code.marked, strict=True)
         self._list: list[int] = []
@@ -28,6 +30,8 @@ class EdgeTable:
             count=np.zeros((plan.states, 8), np.int32),
             listed=np.zeros(1, np.int32),
             waits=np.zeros((plan.states, 8), np.bool_),
+            stays=np.array([_stays(edge, plan) for edge in plan.edges] or [False], np.bool_),
+            ends=np.isin(np.arange(max(len(plan.edges), 1)), list(beside.values())),
             target=np.array([edge.target for edge in plan.edges] or [0], np.int32),
             action=np.array([number[edge.action] for edge in plan.edges] or [0], np.int32),
             code=np.array([(begin, middle, end) for (begin, middle), (_, end) in ranges] or [(0, 0, 0)], np.int32),
@@ -53,6 +57,32 @@ class EdgeTable:
         self.arrays.waits[state, letter] = len(found) == 1 and edges[found[0]].idle
         self._list += found
         self.arrays = self.arrays._replace(listed=np.array(self._list or [0], np.int32))
+
+
+def _endings(plan: Plan) -> dict[int, int]:
+    """The edges that only end matches, where another goes on that asks, marks and computes the same: which one."""
+    found: dict[int, int] = {}
+    for index, edge in enumerate(plan.edges):
+        if edge.target not in plan.finals or edge.target in plan.outgoing:
+            continue
+        for other, beside in enumerate(plan.edges):
+            alike = (edge.source, edge.tests, edge.conditions, edge.action) == (
+                beside.source,
+                beside.tests,
+                beside.conditions,
+                beside.action,
+            )
+            if alike and other != index and beside.target in plan.outgoing and set(edge.assign) <= set(beside.assign):
+                found[index] = other
+                break
+    return found
+
+
+def _stays(edge: Edge, plan: Plan) -> bool:
+    """Whether an edge leads from each configuration to the same one: it forgets no register that others leave."""
+    kept = {name for name, _ in edge.assign}
+    left = {name for other in plan.edges if other.target == edge.target for name, _ in other.assign}
+    return edge.idle and not edge.conditions and left & plan.live[edge.target] <= kept
 
 
 def _universal(code: Code) -> Universal:

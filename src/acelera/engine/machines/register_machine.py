@@ -66,6 +66,7 @@ class RegisterMachine(KernelMachine):
         self._states = States(
             np.array([state in plan.outgoing for state in states], np.bool_),
             np.array([state in plan.finals for state in states], np.bool_),
+            _live_cells(plan, code),
         )
         self._actions = Actions(
             np.array([len(code.stored[action]) for action in plan.actions] or [0], np.int32),
@@ -381,6 +382,16 @@ class RegisterMachine(KernelMachine):
                 except (ValueError, OverflowError, pa.ArrowException):  # Python's times do not reach so far
                     return number
         return number
+
+
+def _live_cells(plan: Plan, code: Code) -> Ints:
+    """Of each state, which cells of a configuration are still looked at."""
+    live = np.zeros((plan.states, code.width), np.bool_)
+    for state, names in plan.live.items():
+        for name in names:
+            cell = code.cells[name]
+            live[state, cell.at : cell.at + 1 + cell.width] = True
+    return live
 
 
 def _texts_among(kinds: Sequence[Kind]) -> list[int]:

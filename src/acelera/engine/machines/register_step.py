@@ -32,14 +32,23 @@ from acelera.engine.registers import stack_machine
 from acelera.engine.registers.aggregate_steps import Cells
 from acelera.engine.registers.arithmetic import Stack
 from acelera.engine.registers.interned import CONFIGURATIONS, MEMBERS, SETS, STORED, TableArrays
-from acelera.engine.registers.stack_machine import Inputs, Program, Universal, ValueSetArrays, execute, holds_for_all
+from acelera.engine.registers.stack_machine import (
+    Inputs,
+    Program,
+    Universal,
+    ValueSetArrays,
+    execute,
+    execute_apart,
+    holds_for_all,
+)
 from acelera.engine.storage.interning import intern_row, intern_set
 
 
 class Edges(NamedTuple):
     """The edges of a plan, and which of them a letter permits in a state: a range of `listed`, -1 if not known yet.
 
-    `waits`: a letter changes nothing in a state. `code` is where the instructions of an edge begin, where those begin
+    `waits`: a letter changes nothing in a state. `stays`: an edge leads to where it comes from, whatever the event is.
+    `ends`: matches also end where it is taken. `code` is where the instructions of an edge begin, where those begin
     that compute what is stored, and where they end.
     """
 
@@ -47,6 +56,8 @@ class Edges(NamedTuple):
     count: Array
     listed: Array
     waits: Array
+    stays: Array
+    ends: Array
     target: Array
     action: Array
     code: Array
@@ -54,10 +65,11 @@ class Edges(NamedTuple):
 
 
 class States(NamedTuple):
-    """Of each state whether anything can follow, and whether matches end there."""
+    """Of each state whether anything can follow, whether matches end there, and which cells are still looked at."""
 
     goes_on: Array
     is_final: Array
+    live: Array
 
 
 class Actions(NamedTuple):
@@ -147,12 +159,17 @@ def _follow(step: RegisterStep, number: int, letter: int, event: int) -> tuple[i
         first = edges.first[state, column]
         for e in range(first, first + edges.count[state, column]):
             edge = edges.listed[np.uint64(e)]
+            if edges.stays[edge]:
+                pair_up(scratch.pairs, paired, NOTHING, tables.members[np.uint64(m)], step.states.is_final[state])
+                paired += 1
+                continue
             outcome = take_edge(edges, step.program, step.inputs, step.sets, scratch, edge, event)
             if outcome == stack_machine.HOLDS:
                 stored = store(step.actions, tables, scratch, edges.action[edge])
                 target = edges.target[edge]
-                reached = reach(tables, scratch, target) if step.states.goes_on[target] else NOTHING
-                pair_up(scratch.pairs, paired, stored, reached, step.states.is_final[target])
+                reached = reach(tables, scratch, step.states, target) if step.states.goes_on[target] else NOTHING
+                ends = step.states.is_final[target] or edges.ends[edge]
+                pair_up(scratch.pairs, paired, stored, reached, ends)
                 paired += 1
             elif outcome == stack_machine.FAILED:
                 return 0, 0, FAILED
@@ -191,7 +208,7 @@ def take_edge(
             outcome = holds_for_all(condition, universal, program, new, inputs, event, stack, sets)
     if outcome == stack_machine.HOLDS and first < last:
         begin, end = edges.code[edge, 1], edges.code[edge, 2]
-        execute(program, begin, end, scratch.old, new, inputs, event, stack, sets)
+        execute_apart(program, begin, end, scratch.old, new, inputs, event, stack, sets)
     return outcome
 
 
@@ -214,10 +231,13 @@ def store(actions: Actions, tables: TableArrays, scratch: Scratch, action: int) 
 
 
 @inlined
-def reach(tables: TableArrays, scratch: Scratch, target: int) -> int:
-    """The number of the configuration in a state with the registers that were computed."""
+def reach(tables: TableArrays, scratch: Scratch, states: States, target: int) -> int:
+    """The number of the configuration in a state with the registers that were computed, and are still looked at."""
     row, count = scratch.new.values, tables.counts[CONFIGURATIONS]
     row[0] = target
+    for index in range(1, len(row)):
+        if not states.live[target, index]:
+            row[index] = 0
     number = intern_row(row, len(row), tables.configurations, tables.configuration_table, count)
     if number == count:
         tables.counts[CONFIGURATIONS] += 1

@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from acelera.engine.jit import Array, inlined, inner
+from acelera.engine.jit import Array, inlined
 
 LARGEST = 2.0**80
 """Beyond it, it is no longer certain what a sum modulo 2⁶⁴ stands for."""
@@ -124,7 +124,7 @@ def copy(c: Components, at: int, other: Components, source: int) -> None:
     c.exponent[at], c.flags[at] = other.exponent[source], other.flags[source]
 
 
-@inner
+@inlined
 def add(kinds: Kinds, c: Components, at: int, other: Components, source: int) -> None:
     """Add another row to a row."""
     for i in range(c.whole.shape[1]):
@@ -206,7 +206,7 @@ def improve(kinds: Kinds, c: Components, at: int, i: int, number: int, load: int
         c.best[at, i], c.load[at, i] = number, load
 
 
-@inner
+@inlined
 def multiply(kinds: Kinds, c: Components, at: int, left: Components, a: int, right: Components, b: int) -> None:
     """Make a row the product of two others, neither of which it may be."""
     whole, near = left.whole[a, 0], left.near[a, 0]

@@ -118,7 +118,7 @@ class VectorArena:
 
     value_type = np.int32
 
-    def __init__(self, shape: Shape, operations: list[list[list[int]]], begin_part: list[int], rows: int = 1 << 12):
+    def __init__(self, shape: Shape, operations: list[list[list[int]]], begin_part: list[int], rows: int = 1 << 14):
         self.shape = shape
         self.components = shape.components(rows)
         self.kinds = shape.kinds(NO_RANKS)
@@ -174,13 +174,8 @@ class VectorArena:
         held = slots.held
         kept, moved = np.unique(slots.value[held], return_inverse=True)
         slots.value[held] = moved
-        rows = max(len(self.newest), 4 * len(kept))
-        fresh = self.shape.components(rows)
-        for old, new in zip(self.components, fresh, strict=True):
-            new[: len(kept)] = old[kept]
-        newest, group = np.zeros(rows, np.int64), np.zeros(rows, np.int64)
-        newest[: len(kept)], group[: len(kept)] = self.newest[kept], self.group[kept]
-        self.components, self.newest, self.group = fresh, newest, group
+        for array in (*self.components, self.newest, self.group):
+            array[: len(kept)] = array[kept]
         self.count[0] = len(kept)
         if self.grouped:
             groups, moved_groups = np.unique(self.group[: len(kept)], return_inverse=True)
@@ -191,6 +186,8 @@ class VectorArena:
             rows_of_places[:, 1] = np.searchsorted(groups, rows_of_places[:, 1])
             self.places.put(rows_of_places)
             slots.state[held] = moved_places
+        if 2 * len(kept) > len(self.newest):
+            self.enlarge()
 
     def sets_held(self, slots: Slots) -> Ints:
         """The sets that slots refer to; there must be no places that none refers to."""

@@ -176,9 +176,9 @@ def _has_room_for_vectors(vectors: Vectors, needed: int) -> bool:
     if len(vectors.begin_part) == 0:
         return True
     groups, places = vectors.groups, vectors.places
-    made = needed * len(vectors.begin_part) + 1  # each value may take its parts one after the other
+    most = needed * (1 + len(vectors.begin_part))  # each part that becomes known makes a group
     return bool(
-        2 * (groups.count[0] + made) <= len(groups.table) and 2 * (places.count[0] + needed) <= len(places.table)
+        2 * (groups.count[0] + most) <= len(groups.table) and 2 * (places.count[0] + needed) <= len(places.table)
     )
 
 

@@ -82,10 +82,14 @@ class Session:
         before = self.events
         try:
             with told_of_memory(self):
-                return in_order(gathered(self, self.pages(batch)), self.schema)
+                return self.table(gathered(self, self.pages(batch)))
         except BaseException:
             self._broken = self._broken or self.events > before  # matches were found that nobody was given
             raise
+
+    def table(self, pages: Sequence[Page]) -> pa.Table:
+        """All rows of some pages, in order."""
+        return in_order(pages, self.schema)
 
     def stream(self, batch: object, starting_before: int | None = None) -> Iterator[pa.RecordBatch]:
         """Read more events; their matches in batches of bounded size, as they are found, by end.

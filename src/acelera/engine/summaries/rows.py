@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from acelera.engine.predicates.masks import Batch, expression_values, predicate_mask
 from acelera.engine.summaries.windows import Spans
+from acelera.language.lowering import lower
 from acelera.language.summary import Summarized
 from acelera.language.types import from_arrow
 
@@ -23,10 +24,11 @@ class ResultRows:
     def __init__(self, summary: Summarized, spans: Spans | None) -> None:
         self.summary, self.schema, self._spans = summary, summary.schema, spans
         self._types = {total.name: total.type for total in summary.totals}
+        self._expressions = [lower(item.expression) for item in summary.items]
         self._having = None
         if summary.having is not None:
             types = {each.name: from_arrow(each.type) for each in self.schema}
-            self._having = predicate_mask(summary.having, types)
+            self._having = predicate_mask(lower(summary.having), types)
 
     def rows(self, windows: Ints | None, keys: list[Any], totals: list[Any]) -> pa.RecordBatch:
         """The rows of groups: the number of the window of each, a column for each key and each total."""
@@ -36,14 +38,13 @@ class ResultRows:
         columns |= {column.name: each.cast(column.type) for column, each in zip(self.summary.keys, keys, strict=True)}
         length = len(totals[0]) if totals else 0
         known = {total.name: column for total, column in zip(self.summary.totals, totals, strict=True)}
-        for item in self.summary.items:
-            batch = Batch(known, length)
-            columns[item.name] = expression_values(item.expression, self._types, batch, item.type.arrow)
+        for item, expression in zip(self.summary.items, self._expressions, strict=True):
+            columns[item.name] = expression_values(expression, self._types, Batch(known, length), item.type.arrow)
         batch = pa.RecordBatch.from_arrays([columns[name] for name in self.schema.names], schema=self.schema)
         if self._having is not None:
             kept = self._having(dict(zip(batch.schema.names, batch.columns, strict=True)), length)
             batch = batch.filter(pa.array(kept))
-        return self.sorted(batch)
+        return batch
 
     def _windows(self, windows: Ints) -> dict[str, Any]:
         assert self._spans is not None
@@ -52,14 +53,14 @@ class ResultRows:
         ends = end if self._spans.timed else end - 1
         return {"window_start": pa.array(begin).cast(kind), "window_end": pa.array(ends).cast(kind)}
 
-    def sorted(self, batch: Any) -> Any:
+    def in_order(self, rows: pa.Table) -> pa.Table:
         """Rows by window, then by keys; NULL comes first and NaN last."""
         names = [name for name in self.schema.names if name not in {item.name for item in self.summary.items}]
-        if not names or batch.num_rows < 2:
-            return batch
+        if not names or rows.num_rows < 2:
+            return rows
         order: list[Any] = []
         for name in names:
-            column = batch.column(name)
+            column = rows.column(name)
             if pa.types.is_floating(column.type):
                 nothing = pc.is_nan(column)
                 order.append(pc.fill_null(nothing.cast(pa.int8()), -1))
@@ -68,7 +69,7 @@ class ResultRows:
                 order.append(column.is_valid().cast(pa.int8()))
             order.append(column)
         table = pa.table(order, names=[str(number) for number in range(len(order))])
-        return batch.take(pc.sort_indices(table, sort_keys=[(name, "ascending") for name in table.column_names]))
+        return rows.take(pc.sort_indices(table, sort_keys=[(name, "ascending") for name in table.column_names]))
 
 
 def column_of_numbers(numbers: Ints, kind: pa.DataType) -> Any:

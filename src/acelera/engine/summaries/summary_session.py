@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from acelera.engine.session.bounds import warn_of_more
 from acelera.engine.session.incoming import Incoming
 from acelera.engine.session.pages import Page
 from acelera.engine.session.session import Session
@@ -69,11 +68,15 @@ class SummarySession(Session):
         """How many rows were given."""
         return self._given
 
+    def table(self, pages: Sequence[Page]) -> pa.Table:
+        """All rows of some pages, by window and keys."""
+        return self._rows.in_order(pa.Table.from_batches([page.rows for page in pages], schema=self.schema))
+
     def finish(self) -> pa.Table:
         """Say that no more events come; the rows of all groups that were not complete."""
         self._ready()
         self._finished = True
-        return pa.Table.from_batches([page.rows for page in self._pages(self.summarizer.rest())], schema=self.schema)
+        return self.table(list(self._pages(self.summarizer.rest())))
 
     def advance(self, now: int) -> pa.Table:
         """Say that no event comes any more before a time, in the unit of the order column; the rows of groups that are
@@ -81,8 +84,7 @@ class SummarySession(Session):
         """
         self._ready()
         self._now = now if self._now is None else max(now, self._now)
-        pages = self._pages(self.summarizer.complete(self._now))
-        return pa.Table.from_batches([page.rows for page in pages], schema=self.schema)
+        return self.table(list(self._pages(self.summarizer.complete(self._now))))
 
     def snapshot(self) -> bytes:
         """All that is needed to go on elsewhere, or later, with `Query.resume`; this session can go on as well."""
@@ -132,21 +134,14 @@ class SummarySession(Session):
         if groups is None:
             return
         rows = self._rows.rows(groups.windows, groups.keys, groups.totals)
-        places = np.arange(self._given, self._given + rows.num_rows)
-        self._given += rows.num_rows
-        if rows.num_rows:
-            yield Page(rows, places, places)
+        for batch in self._rows.in_order(pa.Table.from_batches([rows])).combine_chunks().to_batches():
+            places = np.arange(self._given, self._given + batch.num_rows)
+            self._given += batch.num_rows
+            yield Page(batch, places, places)
 
     def rest(self) -> Iterator[Page]:
         """The rows of all groups that were not complete, when all events have been read."""
         yield from self._pages(self.summarizer.rest())
-
-    def arranged(self, rows: pa.Table, limit: int | None) -> pa.Table:
-        """All rows of a table, by window and keys rather than as their groups were complete."""
-        rows = self._rows.sorted(rows)
-        if limit is not None and rows.num_rows > limit:
-            warn_of_more(limit, stacklevel=5)
-        return rows if limit is None else rows.slice(0, limit)
 
     def compact(self) -> None:
         """Forget what no match can use any more."""

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from acelera.engine.jit import Array, kernel
+from acelera.engine.jit import Array, inlined, kernel
 from acelera.engine.nodes.components import Components, Kinds, add, copy
 from acelera.engine.nodes.hits import HitArrays
 from acelera.engine.nodes.vector_arena import Interned, Shape, VectorArena, load_rows
@@ -28,9 +28,9 @@ class Totals:
 
     def __init__(self, shape: Shape, sources: list[int]) -> None:
         self.shape, self._sources = shape, np.array(sources, np.int64)
-        self._groups = Interned(max(len(sources), 1))
+        self._groups = Interned(len(sources))
         self._components = shape.components(64)
-        self._scratch = np.zeros(max(len(sources), 1), np.int64)
+        self._scratch = np.zeros(len(sources), np.int64)
 
     def __len__(self) -> int:
         return len(self._groups)
@@ -38,7 +38,7 @@ class Totals:
     @property
     def keys(self) -> Ints:
         """The numbers of each group, a row each."""
-        return self._groups.rows[:, : len(self._sources)]
+        return self._groups.rows
 
     @property
     def components(self) -> Components:
@@ -66,8 +66,6 @@ class Totals:
     def add(self, kinds: Kinds, keys: Ints, components: Components, rows: Ints) -> None:
         """Add these of some rows, each to the group that the numbers beside it stand for."""
         numbers, at = np.ascontiguousarray(keys, np.int64), 0
-        if not len(self._sources):
-            numbers = np.zeros((len(rows), 1), np.int64)
         while at < len(rows):
             at = fold_rows(numbers, components, rows, kinds, self._groups.arrays, self._components, at)
             if at < len(rows):
@@ -102,13 +100,15 @@ class Totals:
         """All groups, for a snapshot."""
         dumped = {f"{name}.{part}": array for part, array in self.components._asdict().items()}
         dumped = {part: np.ascontiguousarray(array).reshape(-1) for part, array in dumped.items()}
-        return {**dumped, f"{name}.keys": self._groups.rows.reshape(-1)}
+        return {**dumped, f"{name}.keys": self._groups.rows.reshape(-1), f"{name}.size": np.array([len(self)])}
 
     def load(self, name: str, sections: Mapping[str, Any]) -> None:
         """The groups of a snapshot."""
-        numbers, width = check.array(sections, f"{name}.keys", np.int64), self._groups.arrays.rows.shape[1]
-        check.holds(name, len(numbers) % width == 0, "is of another length")
-        self._groups.put(numbers.reshape(-1, width))
+        numbers, width = check.array(sections, f"{name}.keys", np.int64), len(self._sources)
+        size = check.array(sections, f"{name}.size", np.int64)
+        check.holds(name, len(size) == 1 and len(numbers) == size[0] * width, "is of another length")
+        check.in_range(name, size, 0, 2**31)
+        self._groups.put(numbers.reshape(int(size[0]), width))
         self._components = self.shape.components(len(self._groups.arrays.rows))
         for part, array in self._components._asdict().items():
             load_rows(sections, f"{name}.{part}", array, len(self))
@@ -152,12 +152,13 @@ def fold_rows(
     return len(rows)
 
 
-@kernel
+@inlined
 def put(groups: Groups, key: Array, kinds: Kinds, totals: Components, components: Components, row: int) -> None:
     """Add a row to the group of a key."""
     before = groups.count[0]
-    at = interned(groups, key, groups.rows.shape[1])
+    at = interned(groups, key, groups.rows.shape[1]) if len(key) > 0 else 0
     if at == before:
+        groups.count[0] = before + 1  # which is so already, unless there is one group
         copy(totals, at, components, row)
     else:
         add(kinds, totals, at, components, row)
