@@ -392,7 +392,6 @@ class Query:
         return fingerprint_of(f"{self.pattern.identity} {self}")
 
     def _run_engine(self, table: pa.Table, compiled: CompiledQuery, ties: str, limit: int | None) -> pa.Table:
-
         session, numbers = compiled.open(ties), np.arange(1, table.num_rows + 1)
         whole, table = table, session.conform(table)
         if compiled.schema.order_by:

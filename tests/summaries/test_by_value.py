@@ -44,7 +44,14 @@ def define() -> None:
         finish=lambda s: s[0] / s[1] if s[1] else None,
         returns="float",
     )
-    ac.aggregate("all_of", lift=lambda v: (v,), combine=lambda a, b: tuple(sorted(a + b)), identity=(), finish=len)
+    ac.aggregate(
+        "all_of",
+        lift=lambda v: (repr(v),),
+        combine=lambda a, b: tuple(sorted(a + b)),
+        identity=(),
+        finish=lambda s: len(set(s)),
+        returns="int",
+    )
     ac.aggregate("inverse", lift=lambda v: 1 / v, combine=max, identity=0.0, returns="float")
 
 
@@ -150,10 +157,9 @@ def test_engine_and_meaning_agree_on_functions_of_ones_own(case: SummaryCase) ->
     for name, own in OWN.items():
         text = text.replace(name, own)
     assume(text != str(case.query()))
-    query = ac.query(text, bag_union=case.bag_union)
     options: dict[str, Any] = {"order_by": case.order_by, "ties": "keep"}
     try:
-        query.check(case.table.schema, order_by=case.order_by)
+        query = ac.query(text, bag_union=case.bag_union)
         expected = query.run(case.table, method="semantics", **options)
     except ac.AceleraError:
         assume(False)
@@ -177,7 +183,7 @@ def test_batches_and_snapshots_change_nothing(case: SummaryCase, data: st.DataOb
                 session = query.resume(session.snapshot())
         assert isinstance(session, SummarySession)
         found.append(session.finish())
-        assert same(session.arranged(pa.concat_tables(found), None), expected)
+        assert same(session._rows.in_order(pa.concat_tables(found)), expected)
 
 
 # --- numbers of matches that nobody could list ----------------------------------------------------------------------
@@ -196,14 +202,14 @@ def test_functions_of_ones_own_over_all_choices() -> None:
 
 
 def test_averages_over_all_choices() -> None:
-    rows = events(1500)
+    rows = events(1050)
     query = ac.query("SUMMARIZE avg(A.v), avg(A.d), avg(A.w), variance(A.w), sum(A.w), product(A.w) MATCH A+")
     with by_value():
         (row,) = query.run(rows).to_pylist()
-    mean = sum(each["v"] for each in rows) / 1500
+    mean = sum(each["v"] for each in rows) / 1050
     assert row["avg_A_v"] == pytest.approx(mean, rel=1e-15)
     assert row["avg_A_d"] == row["avg_A_w"] == pytest.approx(mean / 4, rel=1e-15)
-    assert row["variance_A_w"] == pytest.approx(sum((each["w"] - mean / 4) ** 2 for each in rows) / 1500)
+    assert row["variance_A_w"] == pytest.approx(sum((each["w"] - mean / 4) ** 2 for each in rows) / 1050)
     assert row["sum_A_w"] == math.inf
 
 
@@ -297,7 +303,8 @@ def test_failures_of_ones_own_functions() -> None:
 
 
 def test_states_that_grow_with_the_matches_are_refused() -> None:
-    with pytest.raises(ac.AggregateError, match="its state grows with the number of values"):
+    grows = pytest.raises(ac.AggregateError, match="its state grows with the number of values")
+    with patch.object(folding, "LARGEST_STATE", 1 << 10), grows:
         ac.query("SUMMARIZE all_of(A.v) MATCH A+").run(events(60))
     failed = folding._own(find_aggregate("total")).merged(1 << 2_000_000, 1)  # type: ignore[arg-type]
     assert isinstance(failed, Failure)

@@ -82,9 +82,9 @@ def fold_of(total: TotalValue) -> Fold | None:
         case "count":
             return Fold(0, lambda position, value, times: times, _plus, counted)
         case "sum":
-            return _sum(kind, function.value)
+            return _sum(function, kind)
         case "avg":
-            return _average(kind)
+            return _average(function, kind)
         case "variance" | "stddev":
             return _spread(function.name == "stddev")
         case "product":
@@ -153,18 +153,18 @@ def _too_large(name: str) -> Failure:
 # --- sums ---------------------------------------------------------------------------------------------------------
 
 
-def _sum(kind: Kind, finish: Callable[[Any], Value | Failure]) -> Fold:
-    """The exact sum of values of a kind; floats need no other finish than their own."""
+def _sum(function: Aggregate, kind: Kind) -> Fold:
+    """The exact sum of values of a kind."""
     if kind is Kind.FLOAT:
         return Fold(_NO_FLOATS, _floats, _add_floats, _float_of)
     if kind is Kind.DECIMAL:
-        return Fold(0, _decimals, UNBOUNDED.add, finish)
-    return Fold(0, lambda position, value, times: int(value) * times, _plus, finish)
+        return Fold(0, _decimals, UNBOUNDED.add, function.value)
+    return Fold(0, lambda position, value, times: int(value) * times, _plus, function.value)
 
 
-def _average(kind: Kind) -> Fold:
+def _average(function: Aggregate, kind: Kind) -> Fold:
     """The exact sum, and the number of values."""
-    total, divided = _sum(kind, Fraction), _float_of if kind is Kind.FLOAT else _divided
+    total, divided = _sum(function, kind), _float_of if kind is Kind.FLOAT else _divided
     return Fold(
         (total.identity, 0),
         lambda position, value, times: (total.power(position, value, times), times),
