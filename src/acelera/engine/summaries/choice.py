@@ -11,6 +11,7 @@ from acelera.engine.predicates.letters import Alphabet
 from acelera.engine.summaries.flat_summarizer import MOST_SETS, FlatSummarizer
 from acelera.engine.summaries.grouping import ATTRIBUTE, PANE, POSITION, TIME, Grouping, Known, grouping_of
 from acelera.engine.summaries.layout import Layout, layout_of
+from acelera.engine.summaries.lazy_summarizer import LazySummarizer
 from acelera.engine.summaries.object_summarizer import ObjectSummarizer
 from acelera.engine.summaries.summarizer import ComponentSummarizer, Summarizer
 from acelera.engine.summaries.windows import Bounded, Spans, bounds_of, spans_of
@@ -39,6 +40,11 @@ class SummaryStrategy:
         """What the automaton was taken apart to."""
         return self.strategy.plan
 
+    @property
+    def lazy(self) -> bool:
+        """Whether matches are told apart by where they start, so that nodes are looked at only where matches end."""
+        return not isinstance(self.layout, str) and any(part.what in (POSITION, TIME) for part in self.grouping.parts)
+
     def summarizer(self, alphabet: Alphabet) -> Summarizer:
         """What summarizes."""
         if isinstance(self.layout, str):
@@ -47,6 +53,8 @@ class SummaryStrategy:
             return FlatSummarizer(
                 self.checked, self.plan, alphabet, self.layout, self.grouping, self.spans, self.reachable
             )
+        if self.lazy:
+            return LazySummarizer(self.checked, self.strategy, alphabet, self.layout, self.grouping, self.spans)
         return ComponentSummarizer(self.checked, self.strategy, alphabet, self.layout, self.grouping, self.spans)
 
     def lines(self) -> list[str]:

@@ -131,6 +131,16 @@ class Summarizer(ABC):
     def _finished(self, found: Any) -> list[Any]:
         """A column for each total, from what was found."""
 
+    @property
+    def first_row(self) -> int:
+        """The number of the row that comes next."""
+        return 0
+
+    @property
+    def wasteful(self) -> bool:
+        """Whether it is time to forget what can no longer match."""
+        return False
+
     # --- reading --------------------------------------------------------------------------------------------------
 
     def read(self, events: Events, keys: int) -> None:
@@ -347,7 +357,7 @@ class ComponentSummarizer(ByComponents):
         spans: Spans | None,
     ) -> None:
         super().__init__(checked, layout, grouping, spans)
-        self.arena = VectorArena(layout.shape, _operations(layout, grouping, strategy.plan), grouping.begin_part())
+        self.arena = VectorArena(layout.shape, operations_of(layout, grouping, strategy.plan), grouping.begin_part())
         self.machine: KernelMachine = strategy.machine_with(alphabet, self.arena)
 
     @property
@@ -368,7 +378,7 @@ def _held(sections: Mapping[str, Any], prefix: str) -> dict[str, Any]:
     return {name.removeprefix(prefix): part for name, part in sections.items() if name.startswith(prefix)}
 
 
-def _operations(layout: Layout, grouping: Grouping, plan: Plan) -> list[list[list[int]]]:
+def operations_of(layout: Layout, grouping: Grouping, plan: Plan) -> list[list[list[int]]]:
     """What each mark does."""
     parts = [*grouping.operations(plan), *([] for _ in plan.actions)]
     return [[list(each) for each in (*one, *other)] for one, other in zip(parts, layout.operations, strict=True)]

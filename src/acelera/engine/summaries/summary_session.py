@@ -126,7 +126,7 @@ class SummarySession(Session):
         arrived = self.incoming.check(batch, numbers)
         self._changing = True
         frame = self.incoming.place(arrived)
-        events = self.incoming.read(frame, arrived.partitions, 0)
+        events = self.incoming.read(frame, arrived.partitions, self.summarizer.first_row)
         reachable = np.flatnonzero(events.floors <= events.ticks)  # others are in none of the windows
         if len(reachable) < len(events):
             events = events.only(reachable)
@@ -136,7 +136,7 @@ class SummarySession(Session):
         if self._one_clock:
             self._floor = int(self._bounds.floors(self._bounds.ticks(frame)[-1:])[0])
         yield from self._pages(self.summarizer.complete(self._now))
-        if self.incoming.partitions.wasteful:
+        if self.incoming.partitions.wasteful or self.summarizer.wasteful:
             self.compact()
 
     def _pages(self, groups: Groups | None) -> Iterator[Page]:

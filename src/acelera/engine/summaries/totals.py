@@ -61,7 +61,7 @@ class Totals:
         while at < len(arena.hits):
             at = fold_hits(hits, arena.arrays, self.into(ends), at)
             if at < len(arena.hits):
-                self._enlarge()
+                self.enlarge()
         arena.hits.clear()
 
     def add(self, kinds: Kinds, keys: Ints, components: Components, rows: Ints) -> None:
@@ -70,7 +70,7 @@ class Totals:
         while at < len(rows):
             at = fold_rows(numbers, components, rows, kinds, self._groups.arrays, self._components, at)
             if at < len(rows):
-                self._enlarge()
+                self.enlarge()
 
     def into(self, ends: Ints) -> Into:
         """As kernels want them."""
@@ -79,9 +79,10 @@ class Totals:
     def make_room(self) -> None:
         """For one more group at least."""
         if len(self) == len(self._groups.arrays.rows):
-            self._enlarge()
+            self.enlarge()
 
-    def _enlarge(self) -> None:
+    def enlarge(self) -> None:
+        """Room for twice as many groups."""
         self._groups.enlarge()
         size = len(self._groups.arrays.rows)
         self._components = Components(*(grown(each, size) for each in self._components))

@@ -1,0 +1,223 @@
+"""What summarizes where partial matches must be told apart by where they start: nodes, looked at where matches end.
+
+It runs as listing does, and looks at each node below an end once. So it is never slower than listing, and the work for
+an event grows at most with what is in the window.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from acelera.engine.jit import announce
+from acelera.engine.machines.choice import Strategy
+from acelera.engine.machines.machine import Events
+from acelera.engine.machines.register_machine import RegisterMachine
+from acelera.engine.machines.table_machine import TableMachine
+from acelera.engine.nodes.arena import Arena
+from acelera.engine.nodes.components import OPERATION, Kinds
+from acelera.engine.nodes.vector_arena import NO_RANKS, Interned, load_rows
+from acelera.engine.nodes.vectors import Given
+from acelera.engine.predicates.letters import Alphabet
+from acelera.engine.storage import validation as check
+from acelera.engine.storage.growing import grown, wasteful
+from acelera.engine.storage.snapshots import Section
+from acelera.engine.summaries import contexts
+from acelera.engine.summaries.contexts import Contexts
+from acelera.engine.summaries.grouping import Grouping
+from acelera.engine.summaries.layout import Layout
+from acelera.engine.summaries.lines import grown_components
+from acelera.engine.summaries.summarizer import ByComponents, operations_of
+from acelera.engine.summaries.transfers import Algebra
+from acelera.engine.summaries.windows import Spans
+from acelera.language.checker import Checked
+
+Ints = npt.NDArray[Any]
+
+
+class Remembered:
+    """What operations read of events, and parts of groups, for all rows that nodes refer to."""
+
+    def __init__(self, columns: int, parts: int) -> None:
+        self._whole = np.zeros((columns, 0), np.int64)
+        self._missing = np.zeros((columns, 0), np.bool_)
+        self._parts = np.zeros((parts, 0), np.int64)
+        self._positions = np.zeros(0, np.int64)
+        self.rows = self._kept = 0
+
+    def append(self, given: Given) -> None:
+        """More rows, after those that are there."""
+        before, self.rows = self.rows, self.rows + len(given.positions)
+        if self.rows > len(self._positions):
+            size = max(self.rows, 2 * len(self._positions))
+            self._whole, self._missing, self._parts = (
+                np.ascontiguousarray(grown(each.T, size).T) for each in (self._whole, self._missing, self._parts)
+            )
+            self._positions = grown(self._positions, size)
+        added = slice(before, self.rows)
+        self._whole[:, added], self._missing[:, added] = given.whole, given.missing
+        self._parts[:, added], self._positions[added] = given.parts, given.positions
+
+    def given(self, stored: Ints) -> Given:
+        """As kernels want it."""
+        real, stored_real = self._whole.view(np.float64), stored.view(np.float64)
+        return Given(self._whole, real, self._missing, self._parts, self._positions, stored, stored_real)
+
+    @property
+    def wasteful(self) -> bool:
+        """Whether it is time to see which rows are still needed."""
+        return wasteful(self.rows, self._kept)
+
+    def keep(self, rows: Ints) -> None:
+        """Only these rows, which are in order."""
+        for each in (self._whole, self._missing, self._parts):
+            each[:, : len(rows)] = each[:, rows]
+        self._positions[: len(rows)] = self._positions[rows]
+        self.rows = self._kept = len(rows)
+
+    def dump(self) -> dict[str, Ints]:
+        """All rows, for a snapshot."""
+        arrays = {"whole": self._whole, "missing": self._missing, "parts": self._parts}
+        found = {
+            f"kept.{name}": np.ascontiguousarray(each[:, : self.rows].T).reshape(-1) for name, each in arrays.items()
+        }
+        return {**found, "kept.positions": self._positions[: self.rows]}
+
+    def load(self, sections: Mapping[str, Any]) -> None:
+        """The rows of a snapshot."""
+        self._positions = check.array(sections, "kept.positions", np.int64)
+        rows = self.rows = len(self._positions)
+        for name in ("whole", "missing", "parts"):
+            empty = getattr(self, f"_{name}")
+            held = np.zeros((rows, len(empty)), empty.dtype)
+            load_rows(sections, f"kept.{name}", held, rows)
+            setattr(self, f"_{name}", np.ascontiguousarray(held.T))
+
+
+class LazySummarizer(ByComponents):
+    """Partial matches are nodes."""
+
+    machine: TableMachine | RegisterMachine
+
+    def __init__(
+        self,
+        checked: Checked,
+        strategy: Strategy,
+        alphabet: Alphabet,
+        layout: Layout,
+        grouping: Grouping,
+        spans: Spans | None,
+    ) -> None:
+        announce(contexts.fold_nodes)
+        super().__init__(checked, layout, grouping, spans)
+        listed = operations_of(layout, grouping, strategy.plan)
+        actions = strategy.plan.actions
+        idle = [not listed[number] and not listed[len(actions) + number] for number in range(len(actions))]
+        unseen = frozenset(action for action, nothing in zip(actions, idle, strict=True) if nothing)
+        self.arena = Arena()
+        self.machine = strategy.machine_with(alphabet, self.arena, unseen)
+        self._kinds = layout.shape.kinds(NO_RANKS)
+        self._operations_at = np.cumsum([0, *(len(each) for each in listed)]).astype(np.int64)
+        flat = [each for several in listed for each in several]
+        self._operations = np.array(flat, np.int64).reshape(-1, OPERATION)
+        self._begin_part = np.array(grouping.begin_part(), np.int64)
+        self._rows = Remembered(len(layout.columns), len(grouping.parts))
+        self._groups_of_contexts = Interned(max(len(grouping.parts), 1))
+        self._components = layout.shape.components(1 << 10)
+        self._links = np.zeros((2, 1 << 10), np.int64)
+        self._seen, self._first = np.zeros(1, np.int64), np.zeros(1, np.int64)
+        self._order, self._stack = np.zeros(1 << 10, np.int64), np.zeros(1 << 10, np.int64)
+        self._counters = np.zeros(contexts.COUNTERS, np.int64)
+        self._scratch, self._used = np.zeros(max(len(grouping.parts), 1), np.int64), np.zeros(1, np.int64)
+
+    @property
+    def kinds(self) -> Kinds:
+        """What kernels ask of components."""
+        return self._kinds
+
+    @property
+    def first_row(self) -> int:
+        """The number of the row that comes next."""
+        return self._rows.rows
+
+    def _fold(self, events: Events, keys: int, parts: Ints, ends: Ints) -> None:
+        first = self._rows.rows
+        self._rows.append(self._values.read(events.frame, parts, np.zeros((0, 1), np.int64)))
+        if self._values.has_texts:
+            self._kinds = self._kinds._replace(ranks=self._values.texts.ranks)
+        for _ in self.machine.read(events, keys):
+            self._fold_hits(ends, first)
+
+    def _fold_hits(self, ends: Ints, first: int) -> None:
+        hits = self.arena.hits
+        hits.arrays.row[: len(hits)] -= first
+        self._counters[contexts.HIT] = 0
+        algebra = Algebra(self._kinds, self._operations_at, self._operations)
+        stored = self.machine.tables.stored if isinstance(self.machine, RegisterMachine) else np.zeros((0, 1), np.int64)
+        given = self._rows.given(stored)
+        while True:
+            if len(self._seen) < len(self.arena.arrays.mark):
+                size = len(self.arena.arrays.mark)
+                self._seen, self._first = grown(self._seen, size), grown(self._first, size)
+            reason = contexts.fold_nodes(
+                hits.arrays, self.arena.arrays, algebra, given, self._contexts(), self.totals.into(ends), self._counters
+            )
+            if reason == contexts.DONE:
+                break
+            self._enlarge(reason)
+        hits.clear()
+
+    def _contexts(self) -> Contexts:
+        return Contexts(
+            self._seen,
+            self._first,
+            self._order,
+            self._stack,
+            self._components,
+            self._links[0],
+            self._links[1],
+            self._used,
+            self._groups_of_contexts.arrays,
+            self._begin_part,
+            self._scratch,
+        )
+
+    def _enlarge(self, reason: int) -> None:
+        """More room for what there was none for."""
+        if reason == contexts.NODES:
+            self._order, self._stack = (
+                grown(self._order, 2 * len(self._order)),
+                grown(self._stack, 2 * len(self._stack)),
+            )
+        elif reason == contexts.TOTALS:
+            self.totals.enlarge()
+        else:
+            size = 2 * self._links.shape[1]
+            self._components = grown_components(self._components, size)
+            self._links = np.ascontiguousarray(grown(self._links.T, size).T)
+            self._groups_of_contexts = Interned(max(len(self.grouping.parts), 1), size)
+
+    # --- memory ---------------------------------------------------------------------------------------------------
+
+    def compact(self, floor: int) -> None:
+        """Forget what can no longer match."""
+        super().compact(floor)
+        self._rows.keep(self.arena.keep_rows(len(self.machine.actions)))
+
+    @property
+    def wasteful(self) -> bool:
+        """Whether it is time to forget what can no longer match."""
+        return self._rows.wasteful
+
+    def dump(self) -> dict[str, Section]:
+        """The rows as well."""
+        return {**super().dump(), **self._rows.dump()}
+
+    def load(self, sections: Mapping[str, Any], now: Any) -> None:
+        """The rows as well."""
+        self._rows.load(sections)
+        super().load(sections, now)
+        check.in_range("right", self.arena.rows(len(self.machine.actions)), 0, self._rows.rows)
