@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+import pyarrow as pa
+
 from acelera.automata.terms import Finish, Identity, Step, subterms
 from acelera.engine.machines.choice import Strategy
 from acelera.engine.plan import Plan
@@ -16,7 +18,7 @@ from acelera.engine.session.description import stream_of
 from acelera.engine.session.session import Session
 from acelera.engine.storage.snapshots import Section, fingerprint_of, unpack
 from acelera.engine.storage.validation import fitting
-from acelera.engine.summaries.choice import summary_strategy
+from acelera.engine.summaries.choice import SummaryStrategy, summary_strategy
 from acelera.engine.summaries.summary_session import SummarySession
 from acelera.errors import SnapshotError
 from acelera.language import ast
@@ -55,11 +57,32 @@ class CompiledQuery:
         One of many sessions is not `numbered`: its rows have no numbers for people. Tests of events that are `given`
         have been made elsewhere.
         """
-        install(self.aggregates)
         if self.checked.summary is not None:
-            strategy = summary_strategy(self.checked, self.strategy)
-            return SummarySession(self.checked, strategy, ties, self.fingerprint, given_tests, numbered)
+            return self.open_summary(ties, given_tests, numbered)
+        install(self.aggregates)
         return Session(self.checked, self.strategy, ties, self.fingerprint, given_tests, numbered)
+
+    def open_summary(
+        self,
+        ties: str = "error",
+        given_tests: Sequence[int] = (),
+        numbered: bool = True,
+        partial: bool = False,
+    ) -> SummarySession:
+        """The same for a summary; one that is `partial` gives rows that `summarizing.merging()` takes."""
+        strategy = self.summarizing()
+        return SummarySession(self.checked, strategy, ties, self.fingerprint, given_tests, numbered, partial)
+
+    def summarizing(self) -> SummaryStrategy:
+        """How a summary runs."""
+        install(self.aggregates)
+        return summary_strategy(self.checked, self.strategy)
+
+    @property
+    def result_schema(self) -> pa.Schema:
+        """The schema of the result."""
+        summary = self.checked.summary
+        return self.checked.result.schema if summary is None else summary.schema
 
     def resume(self, snapshot: bytes, given_tests: Sequence[int] = ()) -> Session:
         """Go on from a snapshot of one of many sessions."""
@@ -101,6 +124,8 @@ def compiled_query(checked: Checked, strategy: Strategy, fingerprint: str) -> Co
 def _functions(checked: Checked, plan: Plan) -> Iterator[str]:
     """The names of all aggregate functions that a query asks for."""
     yield from (shown.aggregation.function.lower() for shown in checked.result.aggregates)
+    if checked.summary is not None:
+        yield from (each.total.function.lower() for each in checked.summary.totals)
     for each in (plan, *plan.guards):
         yield from (fold.function.lower() for fold in each.folds)
         for term in each.terms():

@@ -9,6 +9,7 @@ from acelera.engine.plan import Plan
 from acelera.engine.predicates.letters import Alphabet
 from acelera.engine.summaries.grouping import Grouping, grouping_of
 from acelera.engine.summaries.layout import Layout, layout_of
+from acelera.engine.summaries.partials import Merging, PartialRows, component_fields
 from acelera.engine.summaries.summarizer import Summarizer
 from acelera.engine.summaries.windows import Bounded, Spans, bounds_of, spans_of
 from acelera.language.checker import Checked
@@ -33,6 +34,16 @@ class SummaryStrategy:
     def summarizer(self, alphabet: Alphabet) -> Summarizer:
         """What summarizes."""
         return Summarizer(self.checked, self.strategy, alphabet, self.layout, self.grouping, self.spans)
+
+    def partial_rows(self) -> PartialRows:
+        """How groups are given where others have found some of the same."""
+        assert self.checked.summary is not None
+        return PartialRows(self.checked.summary, component_fields(self.layout))
+
+    def merging(self) -> Merging:
+        """What merges them."""
+        assert self.checked.summary is not None
+        return Merging(self.checked.summary, self.layout, self.spans)
 
     def lines(self) -> list[str]:
         """What was decided, and what that means, in words."""

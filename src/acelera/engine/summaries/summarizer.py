@@ -24,6 +24,7 @@ from acelera.engine.summaries.columns import KeyColumns, ValueColumns
 from acelera.engine.summaries.finishing import finished
 from acelera.engine.summaries.grouping import PARTITION, POSITION, TIME, WINDOW, Grouping, Known
 from acelera.engine.summaries.layout import Layout
+from acelera.engine.summaries.partials import unfinished
 from acelera.engine.summaries.rows import column_of_numbers
 from acelera.engine.summaries.totals import Totals
 from acelera.engine.summaries.windows import Spans
@@ -80,8 +81,9 @@ class Summarizer:
         self._partition_at = partition[0] if partition else None
         self._apart = set(partition_keys) >= {key.name for key in checked.clauses.partition_by}
         self._by_moment = any(source >= 0 and ends[source] in (TIME, POSITION) for source in grouping.sources)
+        self.partial = False  # whether groups are given as others can merge them
         self._last_position = np.zeros(1, np.int64)
-        self._clock = Clock(None, self._last_position)
+        self._clock = Clock(None, self._last_position.copy())
 
     def read(self, events: Events, keys: int) -> None:
         """Read events of so many keys."""
@@ -177,7 +179,8 @@ class Summarizer:
 
     def _groups(self, numbers: Ints, components: Components) -> Groups:
         """Groups as columns. Where there are panes, the window stands after all other numbers."""
-        totals = finished(self.layout, components, self._values.texts_at)
+        made = unfinished if self.partial else finished
+        totals = made(self.layout, components, self._values.texts_at)
         at = self.grouping.key_at
         windows = None
         if self._by_panes:

@@ -33,6 +33,8 @@ class SummarySession(Session):
     [{'end': 3, 'count': 2}]
     >>> session.finish().to_pylist()
     []
+
+    One that is `partial` gives rows that are to be merged with those of others.
     """
 
     def __init__(
@@ -43,12 +45,14 @@ class SummarySession(Session):
         fingerprint: str,
         given_tests: Sequence[int] = (),
         numbered: bool = True,
+        partial: bool = False,
     ) -> None:
         assert checked.schema is not None and checked.summary is not None
         self._plan, self._bounds = strategy.plan, strategy.bounds
         self.incoming = Incoming(checked, strategy.plan, strategy.bounds, ties, given_tests, numbered)
         self.summarizer = strategy.summarizer(self.incoming.alphabet)
-        self._rows = ResultRows(checked.summary, strategy.spans)
+        self.summarizer.partial = partial
+        self._rows = strategy.partial_rows() if partial else ResultRows(checked.summary, strategy.spans)
         self._timed = checked.schema.time is not None
         self._one_clock = strategy.bounds.timed or not checked.clauses.partition_by
         self._now: int | None = None
