@@ -21,6 +21,7 @@ from acelera.language.types import Kind
 from acelera.spark.pipeline import Pipeline
 from acelera.spark.schemas import spark_schema
 from acelera.spark.spark_expressions import JvmTests, quoted, ticks_of
+from acelera.spark.summary_batch import SummaryTask, run_summary
 
 
 @dataclass(frozen=True)
@@ -56,9 +57,12 @@ def run_batch(frame: Any, query: CompiledQuery, pipeline: Pipeline) -> Any:
     sliced = _Slices.of(frame, query) if pipeline.sliced else None
     slices = [] if sliced is None else [sliced.column(schema).alias("slice")]
     moved = frame.select(*slices, *travelling(columns, query, pipeline, tests))
-    result, names = spark_schema(query.checked.result.schema), names_of(columns, pipeline)
+    result, names = spark_schema(query.result_schema), names_of(columns, pipeline)
     plain = {name: f"c{index}" for index, name in enumerate(columns)}
     order = [plain[name] for name in schema.order_by]
+    if pipeline.shares is not None:
+        summary = SummaryTask(query, pipeline.in_jvm, pipeline.shares, tuple(names))
+        return run_summary(moved, summary, order, [plain[name] for name in pipeline.keys])
     if pipeline.keys:
         placed = moved.repartition(*(plain[name] for name in pipeline.keys)).sortWithinPartitions(*order)
         return placed.mapInArrow(_reader(task, names), result)

@@ -20,6 +20,7 @@ from acelera.spark.buckets import BUCKETS, NEVER
 from acelera.spark.hosting import Transport, hosted, unpacked, with_late_events
 from acelera.spark.pipeline import Pipeline
 from acelera.spark.spark_expressions import JvmTests, quoted
+from acelera.spark.summary_shares import time_column
 from acelera.spark.watermarks import check_requirements, check_watermark, delay_of, with_watermark
 
 SPREAD = "spread"
@@ -30,12 +31,11 @@ def run_streaming(frame: Any, query: CompiledQuery, pipeline: Pipeline, late_eve
     """The growing frame of the matches, and of late events in a column of that name if there is one."""
     check_order(frame, query.schema)
     check_requirements(frame, BUCKETS)
-    columns, found = query.checked.result.schema, _processed(frame, query, pipeline, late_events is not None)
+    columns, found = query.result_schema, _processed(frame, query, pipeline, late_events is not None)
     if late_events is not None:
         columns = with_late_events(columns, late_events, pa.struct(_stream_schema(query.schema)))
     matches = unpacked(found, columns, query.fingerprint)
-    ends = query.checked.result.end_times  # Spark knows of one watermark
-    return with_watermark(matches, ends[0] if ends else None, delay_of(frame, query.schema.order_by[0]))
+    return with_watermark(matches, time_column(query), delay_of(frame, query.schema.order_by[0]))
 
 
 def check_order(frame: Any, schema: Schema, where: str = "") -> None:

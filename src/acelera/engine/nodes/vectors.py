@@ -176,8 +176,9 @@ def _has_room_for_vectors(vectors: Vectors, needed: int) -> bool:
     if len(vectors.begin_part) == 0:
         return True
     groups, places = vectors.groups, vectors.places
+    parts = needed * (1 + len(vectors.begin_part))  # a mark may set several
     return bool(
-        2 * (groups.count[0] + needed) <= len(groups.table) and 2 * (places.count[0] + needed) <= len(places.table)
+        2 * (groups.count[0] + parts) <= len(groups.table) and 2 * (places.count[0] + needed) <= len(places.table)
     )
 
 

@@ -1,0 +1,93 @@
+"""Random summaries on Spark, against the same in this process."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import assume, event, given, settings
+from hypothesis import strategies as st
+
+import acelera as ac
+from acelera.language.lowering import UnsupportedError
+from summaries.strategies import SummaryCase, long_cases, same, short_cases
+
+EXAMPLES = int(os.environ.get("ACELERA_SPARK_EXAMPLES", "5"))
+FAILED = "an aggregate failed"
+
+CASES = st.one_of(short_cases(), long_cases())
+
+
+def for_spark(case: SummaryCase, zone: str | None) -> tuple[pa.Table, list[str]]:
+    """The stream with types that Spark has and with numbered rows, and what orders it."""
+    table = case.table.append_column("n", pa.array(range(case.table.num_rows), pa.int64()))
+    kinds = {"ts": pa.timestamp("us"), "gap": pa.duration("us")}
+    table = table.cast(pa.schema([(each.name, kinds.get(each.name, each.type)) for each in table.schema]))
+    at = table.column_names.index("ts")
+    table = table.set_column(at, "ts", table.column("ts").cast(pa.timestamp("us", zone)))
+    return table, ["n"] if case.order_by is None else [case.order_by, "n"]
+
+
+def expected_of(query: ac.Query, table: pa.Table, order_by: list[str]) -> pa.Table | str:
+    try:
+        return query.run(table, order_by=order_by)
+    except ac.AggregateError:
+        return FAILED
+    except UnsupportedError:
+        assume(False)
+        raise
+
+
+def found_by(run: Callable[[], pa.Table]) -> pa.Table | str:
+    try:
+        return run()
+    except Exception as error:
+        if "AggregateError" not in str(error):
+            raise
+        return FAILED
+
+
+def in_one_order(table: pa.Table | str, query: ac.Query) -> pa.Table | str:
+    """Rows by what tells them apart, whatever that is."""
+    if isinstance(table, str):
+        return table
+    items = {name for name in table.column_names[-len(query.clauses.summary.items) :]}  # type: ignore[union-attr]
+    names = [name for name in table.column_names if name not in items]
+    rows = table.select(names).to_pylist()
+    order = sorted(range(len(rows)), key=lambda at: repr(rows[at]))
+    return table.take(pa.array(order, pa.int64()))
+
+
+def how(query: ac.Query, frame: Any, order_by: list[str]) -> str:
+    """How the work is shared out, for the statistics (`--hypothesis-show-statistics`)."""
+    lines = query.explain(frame, order_by=order_by).split("\nspark\n")[1].splitlines()
+    at = next(at for at, line in enumerate(lines) if "columns that travel" in line)
+    return "; ".join(line.strip()[:40] for line in lines[at + 1 :])
+
+
+def agrees(case: SummaryCase, zone: str | None, to_frame: Callable[[pa.Table], Any]) -> str | None:
+    """How the work was shared out, if Spark finds the same; None if not."""
+    query, (table, order_by) = case.query(), for_spark(case, zone)
+    expected, frame = expected_of(query, table, order_by), to_frame(table)
+    try:
+        result = query.run(frame, order_by=order_by)
+    except ac.UsageError as error:
+        if "which Spark does not tell apart" not in str(error):
+            raise
+        assume(False)
+    found = found_by(result.toArrow)
+    return how(query, frame, order_by) if same(in_one_order(found, query), in_one_order(expected, query)) else None
+
+
+@pytest.mark.property
+@settings(max_examples=EXAMPLES, derandomize="ACELERA_SPARK_EXAMPLES" not in os.environ)
+@given(case=CASES, zone=st.sampled_from([None, "UTC"]))
+def test_spark_summarizes_as_this_process_does(
+    to_frame: Callable[[pa.Table], Any], case: SummaryCase, zone: str | None
+) -> None:
+    shared = agrees(case, zone, to_frame)
+    assert shared is not None
+    event(shared)
