@@ -19,6 +19,7 @@ from acelera.engine.session.session import Session
 from acelera.engine.storage.snapshots import Section, fingerprint_of, unpack
 from acelera.engine.storage.validation import fitting
 from acelera.engine.summaries.choice import SummaryStrategy, summary_strategy
+from acelera.engine.summaries.stretches import Reachable
 from acelera.engine.summaries.summary_session import SummarySession
 from acelera.errors import SnapshotError
 from acelera.language import ast
@@ -73,10 +74,19 @@ class CompiledQuery:
         strategy = self.summarizing()
         return SummarySession(self.checked, strategy, ties, self.fingerprint, given_tests, numbered, partial)
 
-    def summarizing(self) -> SummaryStrategy:
-        """How a summary runs."""
+    def open_stretch(
+        self, reachable: Reachable, ties: str = "error", given_tests: Sequence[int] = ()
+    ) -> SummarySession:
+        """A session that reads a stretch of a stream alone, whatever comes into it; see `matrices`."""
+        strategy = self.summarizing(by_row=True)
+        session = SummarySession(self.checked, strategy, ties, self.fingerprint, given_tests, numbered=False)
+        session.begin_anywhere(reachable)
+        return session
+
+    def summarizing(self, by_row: bool = False) -> SummaryStrategy:
+        """How a summary runs; `by_row` if a stretch of the stream is read alone."""
         install(self.aggregates)
-        return summary_strategy(self.checked, self.strategy)
+        return summary_strategy(self.checked, self.strategy, by_row)
 
     @property
     def result_schema(self) -> pa.Schema:

@@ -31,6 +31,11 @@ class TransitionTable:
         self._entries = 0
         self.set_number(frozenset({plan.initial}))
 
+    @property
+    def entries(self) -> int:
+        """How many entries the rows have that are worked out."""
+        return self._entries
+
     def step(self) -> TableStep:
         """The tables, as the kernel wants them; nothing is stored."""
         return TableStep(self.row_at, self.row_size, Entries(self.mark, self._none_stored, self.target, self.emits))

@@ -9,6 +9,7 @@ from acelera.engine.plan import Plan
 from acelera.engine.predicates.letters import Alphabet
 from acelera.engine.summaries.grouping import Grouping, grouping_of
 from acelera.engine.summaries.layout import Layout, layout_of
+from acelera.engine.summaries.matrices import Chaining
 from acelera.engine.summaries.partials import Merging, PartialRows, component_fields
 from acelera.engine.summaries.summarizer import Summarizer
 from acelera.engine.summaries.windows import Bounded, Spans, bounds_of, spans_of
@@ -45,19 +46,24 @@ class SummaryStrategy:
         assert self.checked.summary is not None
         return Merging(self.checked.summary, self.layout, self.spans)
 
+    def chaining(self) -> Chaining:
+        """What multiplies what was found of stretches."""
+        assert self.checked.summary is not None
+        return Chaining(self.checked.summary, self.layout)
+
     def lines(self) -> list[str]:
         """What was decided, and what that means, in words."""
         return self.strategy.lines()
 
 
-def summary_strategy(checked: Checked, strategy: Strategy) -> SummaryStrategy:
-    """The quickest way to run a summary."""
+def summary_strategy(checked: Checked, strategy: Strategy, by_row: bool = False) -> SummaryStrategy:
+    """The quickest way to run a summary; `by_row` if a stretch of the stream is read alone."""
     summary, schema, plan = checked.summary, checked.schema, strategy.plan
     assert summary is not None and schema is not None
     spans = spans_of(summary.windows, schema)
     bounds, in_one_unit = bounds_of(checked.clauses.within, spans, schema)
     by_pane = spans is not None and (spans.overlap or not in_one_unit)
-    grouping = grouping_of(summary, checked.clauses.within is not None, by_pane)
+    grouping = grouping_of(summary, checked.clauses.within is not None, by_pane, by_row)
     grouping.refuse_made_keys(plan)
     layout = layout_of(summary, plan, strategy.code, schema, len(grouping.parts))
     return SummaryStrategy(checked, strategy, layout, grouping, bounds, spans)

@@ -26,9 +26,11 @@ from acelera.engine.summaries.grouping import PARTITION, POSITION, TIME, WINDOW,
 from acelera.engine.summaries.layout import Layout
 from acelera.engine.summaries.partials import unfinished
 from acelera.engine.summaries.rows import column_of_numbers
+from acelera.engine.summaries.stretches import Slice
 from acelera.engine.summaries.totals import Totals
 from acelera.engine.summaries.windows import Spans
 from acelera.language.checker import Checked
+from acelera.language.result import PartitionKey
 from acelera.tables import leaves
 
 Ints = npt.NDArray[Any]
@@ -82,6 +84,7 @@ class Summarizer:
         self._apart = set(partition_keys) >= {key.name for key in checked.clauses.partition_by}
         self._by_moment = any(source >= 0 and ends[source] in (TIME, POSITION) for source in grouping.sources)
         self.partial = False  # whether groups are given as others can merge them
+        self.slice: Slice | None = None
         self._last_position = np.zeros(1, np.int64)
         self._clock = Clock(None, self._last_position.copy())
 
@@ -92,7 +95,11 @@ class Summarizer:
         self.arena.given = self._values.read(frame, parts, self.arena.given.stored)
         if self._values.has_texts:
             self.arena.kinds = self.arena.kinds._replace(ranks=self._values.texts.ranks)
+        if self.slice is not None:
+            self.arena.given = self.arena.given._replace(positions=self.slice.places(frame))
         for _ in self.machine.read(events, keys):
+            if self.slice is not None:
+                self.slice.keep_own(self.arena)
             self.totals.fold(self.arena, ends)
         self._count(frame, ends)
 
@@ -111,7 +118,7 @@ class Summarizer:
     def complete(self, now: int | None) -> Groups | None:
         """The groups that no later event can add to, if none comes before a time; they are then forgotten."""
         before, self._clock = self._clock, Clock(now, self._last_position.copy())
-        if not len(self.totals):
+        if not len(self.totals) or self.grouping.row_at is not None:
             return None
         numbers, over = self.totals.keys, np.zeros(len(self.totals), np.bool_)
         for at, source in enumerate(self.grouping.sources):
@@ -158,6 +165,8 @@ class Summarizer:
         given = over[rows] if clock is None or self._by_moment else self._past(numbers[rows], windows, clock)
         if not self._by_moment:
             given &= ~self._past(numbers[rows], windows, before)
+        if self.slice is not None:
+            given &= self.slice.owns(windows)
         rows, windows = rows[given], windows[given]
         keys = np.column_stack([np.delete(numbers[rows], self._panes_at, axis=1), windows])
         found = Totals(self.layout.shape, [0] * keys.shape[1])
@@ -192,19 +201,23 @@ class Summarizer:
 
     def _keys(self, numbers: Ints, at: tuple[int, ...]) -> list[Any]:
         """The columns of keys, from the numbers of groups."""
-        found, partition = [], 0
-        for column, place, source in zip(self.summary.keys, at, self.grouping.key_at, strict=True):
-            known, numbered = self._known(self.grouping.sources[source])
-            if known not in numbered.keys:
-                same = numbered.constant(known)
-                kept = numbers[:, place]
-                found.append(column_of_numbers(kept, column.type) if same is None else pa.repeat(same, len(kept)))
-                continue
-            component = partition if known.what == PARTITION else 0
-            partition += known.what == PARTITION
-            values = [each[component] for each in numbered.values(known, numbers[:, place])]
-            found.append(leaves(values, column.type, column.name))
-        return found
+        return [self.key(number, numbers[:, place]) for number, place in enumerate(at)]
+
+    def key(self, number: int, kept: Ints) -> Any:
+        """The values of a key that numbers stand for."""
+        column = self.summary.keys[number]
+        known, numbered = self._known(self.grouping.sources[self.grouping.key_at[number]])
+        if known not in numbered.keys:
+            same = numbered.constant(known)
+            return column_of_numbers(kept, column.type) if same is None else pa.repeat(same, len(kept))
+        earlier = self.summary.keys[:number]
+        component = sum(isinstance(each.source, PartitionKey) for each in earlier) if known.what == PARTITION else 0
+        values = [each[component] for each in numbered.values(known, kept)]
+        return leaves(values, column.type, column.name)
+
+    def texts_at(self, numbers: Ints, missing: Ints) -> Any:
+        """The texts that have some numbers."""
+        return self._values.texts_at(numbers, missing)
 
     def _known(self, source: int) -> tuple[Known, KeyColumns]:
         if source >= 0:

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from acelera.engine.machines.table_machine import TableMachine
 from acelera.engine.session.incoming import Incoming
 from acelera.engine.session.pages import Page
 from acelera.engine.session.session import Session
@@ -16,6 +17,7 @@ from acelera.engine.storage.snapshots import Section, fingerprint_of, pack
 from acelera.engine.summaries.choice import SummaryStrategy
 from acelera.engine.summaries.columns import times
 from acelera.engine.summaries.rows import ResultRows
+from acelera.engine.summaries.stretches import Reachable, Slice, seed
 from acelera.engine.summaries.summarizer import Groups
 from acelera.engine.ticks import FAR_PAST
 from acelera.errors import SnapshotError
@@ -86,6 +88,16 @@ class SummarySession(Session):
         self._now = now if self._now is None else max(now, self._now)
         pages = self._pages(self.summarizer.complete(self._now))
         return pa.Table.from_batches([page.rows for page in pages], schema=self.schema)
+
+    def cut(self, part: Slice) -> None:
+        """Say which part of a stream will be read."""
+        self.summarizer.slice = part
+
+    def begin_anywhere(self, reachable: Reachable) -> None:
+        """Say that partial matches may come into what will be read."""
+        grouping, machine = self.summarizer.grouping, self.summarizer.machine
+        assert grouping.row_at is not None and isinstance(machine, TableMachine)
+        seed(self.summarizer.arena, machine, reachable, -1 - grouping.sources[grouping.row_at])
 
     def snapshot(self) -> bytes:
         """All that is needed to go on elsewhere, or later, with `Query.resume`; this session can go on as well."""
