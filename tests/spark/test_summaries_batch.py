@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -12,13 +13,38 @@ from hypothesis import assume, event, given, settings
 from hypothesis import strategies as st
 
 import acelera as ac
+from acelera.language import ast
 from acelera.language.lowering import UnsupportedError
 from summaries.strategies import SummaryCase, long_cases, same, short_cases
 
 EXAMPLES = int(os.environ.get("ACELERA_SPARK_EXAMPLES", "5"))
 FAILED = "an aggregate failed"
 
-CASES = st.one_of(short_cases(), long_cases())
+
+@st.composite
+def cases(draw: st.DrawFn) -> SummaryCase:
+    """A summary as it comes, or one that is cut into slices of time or into stretches."""
+    case = draw(st.one_of(short_cases(), long_cases()))
+    cut = draw(st.sampled_from(["as it is", "windows", "starts", "stretches"]))
+    return case if cut == "as it is" else alone(case, cut, draw(st.integers(1, 9)), draw(st.integers(1, 9)))
+
+
+def alone(case: SummaryCase, cut: str, length: int, every: int) -> SummaryCase:
+    """A summary without partitions and positions among its keys, with windows of time, WITHIN a time, or neither."""
+    summary = case.tree.summary
+    assert summary is not None
+    by = tuple(key for key in summary.by if not isinstance(key, ast.SelectVariable) and not is_position(key))
+    over = ast.Over(length, "seconds", every, "seconds") if cut == "windows" else None
+    within = ast.Within(length, "seconds") if cut == "starts" else None
+    tree = replace(case.tree, partition_by=(), within=within, summary=ast.Summary(summary.items, by, over))
+    return replace(case, tree=tree, order_by="ts")
+
+
+def is_position(key: ast.GroupKey) -> bool:
+    return isinstance(key, ast.SelectBound) and not key.bound.endswith("time")
+
+
+CASES = cases()
 
 
 def for_spark(case: SummaryCase, zone: str | None) -> tuple[pa.Table, list[str]]:
@@ -54,7 +80,7 @@ def in_one_order(table: pa.Table | str, query: ac.Query) -> pa.Table | str:
     """Rows by what tells them apart, whatever that is."""
     if isinstance(table, str):
         return table
-    items = {name for name in table.column_names[-len(query.clauses.summary.items) :]}  # type: ignore[union-attr]
+    items = set(table.column_names[-len(query.clauses.summary.items) :])  # type: ignore[union-attr]
     names = [name for name in table.column_names if name not in items]
     rows = table.select(names).to_pylist()
     order = sorted(range(len(rows)), key=lambda at: repr(rows[at]))

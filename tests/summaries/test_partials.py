@@ -54,7 +54,10 @@ def test_what_workers_find_of_keys_is_merged(case: SummaryCase, workers: int) ->
     table = in_order(case.table, query)
     keys = [key.name for key in case.tree.partition_by]
     rows = list(zip(*(table.column(name).to_pylist() for name in keys), strict=True)) if keys else [()] * len(table)
-    shares = [[at for at, row in enumerate(rows) if crc32(repr(row).encode()) % workers == number] for number in range(workers)]
+    shares = [
+        [at for at, row in enumerate(rows) if crc32(repr(row).encode()) % workers == number]
+        for number in range(workers)
+    ]
     try:
         found = merged(query, [table.take(pa.array(share, pa.int64())) for share in shares])
     except UnsupportedError:

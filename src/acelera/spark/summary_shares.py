@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from acelera.engine.compiled_query import CompiledQuery
 from acelera.engine.nodes.components import PLACE
-from acelera.engine.summaries.stretches import reachable_sets
+from acelera.engine.summaries.stretches import Reachable, reachable_sets
 from acelera.errors import UsageError
 from acelera.language.result import MatchBound
 from acelera.language.summary import Summarized
@@ -17,20 +17,23 @@ the matches that start in it; in stretches of which each finds out what it makes
 all.
 """
 
+LONGEST = 2**60
+"""Windows of so many microseconds, and longer ones, are as long as any stream."""
+
 
 @dataclass(frozen=True)
 class Shares:
     """How a stream is `cut`, by which `keys`, and whether groups are `merged` that several tasks have found parts of.
 
-    `grouped` says that groups are told apart by something, so that several tasks can merge. `sets` are the sets of
-    states that a stretch may begin with.
+    `grouped` says that groups are told apart by something, so that several tasks can merge. `reachable` are the sets
+    of states that matches may come into a stretch in.
     """
 
     cut: str
     keys: tuple[str, ...] = ()
     merged: bool = False
     grouped: bool = True
-    sets: tuple[frozenset[int], ...] = ()
+    reachable: Reachable | None = None
 
     def lines(self) -> list[str]:
         """The same in words."""
@@ -44,9 +47,10 @@ class Shares:
             case "starts":
                 found = ["cut into slices of time that overlap by WITHIN: each match counts in the slice it starts in"]
             case "stretches":
+                entered = () if self.reachable is None else self.reachable.entered
                 found = [
                     "cut into stretches that do not overlap: each is read once, for all states in which matches may "
-                    f"come into it ({len(self.sets)}), and gives a matrix",
+                    f"come into it ({len(entered)}), and gives a matrix",
                     "the matrices are multiplied in the order of the stretches by one last task",
                 ]
             case _:
@@ -95,12 +99,12 @@ def batch_shares(query: CompiledQuery, counts: bool) -> Shares:
         return Shares(KEYS, tuple(plan.split_by), True, grouped)
     if counts:
         return Shares(WHOLE)
-    if summary.windows is not None:
-        return Shares(WINDOWS)
+    if strategy.spans is not None:
+        return Shares(WINDOWS) if strategy.spans.length + strategy.spans.every < LONGEST else Shares(WHOLE)
     if clauses.within is not None:
         return Shares(STARTS, merged=True, grouped=grouped)
-    sets = None if query.strategy.code is not None or plan.split_by else reachable_sets(query.strategy)
-    return Shares(WHOLE) if sets is None else Shares(STRETCHES, sets=sets)
+    reachable = None if plan.split_by else reachable_sets(query.strategy)
+    return Shares(WHOLE) if reachable is None else Shares(STRETCHES, reachable=reachable)
 
 
 def stream_shares(query: CompiledQuery) -> Shares:

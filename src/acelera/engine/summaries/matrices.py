@@ -51,9 +51,9 @@ def matrix(summarizer: Summarizer, stretch: int) -> pa.RecordBatch:
     sets = arena.places.rows[places, 0]
     parts = arena.groups.rows[arena.group[values]]
     left = np.zeros((len(values), len(grouping.sources)), np.int64)
-    for at, source in enumerate(grouping.sources):
+    for place, source in enumerate(grouping.sources):
         if source < 0:
-            left[:, at] = parts[:, -1 - source]
+            left[:, place] = parts[:, -1 - source]
     numbers = np.concatenate([summarizer.totals.keys, left])
     state = np.concatenate([np.full(len(summarizer.totals), ENDED), sets])
     pairs = zip(summarizer.totals.components, arena.components, strict=True)
@@ -65,8 +65,8 @@ def matrix(summarizer: Summarizer, stretch: int) -> pa.RecordBatch:
         column = numbers[:, grouping.key_at[number]]
         there = _is_known(summarizer, number, column, came, state)
         known |= there.astype(np.int64) << number
-        at = np.cumsum(there) - 1
-        keys.append(summarizer.key(number, column[there]).take(pa.array(np.maximum(at, 0), mask=~there)))
+        at: Ints = np.maximum(np.cumsum(there) - 1, 0)
+        keys.append(summarizer.key(number, column[there]).take(pa.array(at, mask=~there)))
     found = [np.full(len(came), stretch), came, state, known]
     columns = [*map(pa.array, found), *keys, *unfinished(summarizer.layout, components, summarizer.texts_at)]
     schema = matrix_schema(summarizer.summary, summarizer.layout)
@@ -79,8 +79,12 @@ def _is_known(summarizer: Summarizer, number: int, column: Ints, came: Ints, sta
     grouping = summarizer.grouping
     source = grouping.sources[grouping.key_at[number]]
     if source >= 0:
-        return state == ENDED
-    return column >= 0 if grouping.parts[-1 - source].what == ATTRIBUTE else came == 0
+        found = state == ENDED
+    elif grouping.parts[-1 - source].what == ATTRIBUTE:
+        found = column >= 0
+    else:
+        found = came == 0
+    return np.asarray(found)
 
 
 @kernel

@@ -133,6 +133,24 @@ class Summarizer:
             return self._taken(over)
         return self._by_window(over, before, self._clock)
 
+    def due(self) -> int | None:
+        """The least time that is the last of a group: it is complete when nothing comes up to then any more."""
+        if not len(self.totals):
+            return None
+        numbers, found = self.totals.keys, []
+        for at, source in enumerate(self.grouping.sources):
+            known = self.grouping.ends[source].what if source >= 0 else None
+            if known == TIME:
+                found.append(numbers[:, at])
+            elif known == WINDOW and self.spans is not None and self.spans.timed:
+                found.append(self.spans.end(numbers[:, at]) - 1)
+        if self._by_panes and self.spans is not None and self.spans.timed:
+            low, high = self.spans.holding(*(numbers[:, at] for at in self._panes_at))
+            if self._clock.now is not None:
+                low = np.minimum(np.maximum(low, self.spans.oldest(np.array([self._clock.now]))), high)
+            found.append(self.spans.end(low) - 1)
+        return min((int(each.min()) for each in found), default=None)
+
     def rest(self) -> Groups | None:
         """All groups, which are then forgotten."""
         everything = np.ones(len(self.totals), np.bool_)

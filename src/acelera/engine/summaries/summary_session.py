@@ -89,6 +89,12 @@ class SummarySession(Session):
         pages = self._pages(self.summarizer.complete(self._now))
         return pa.Table.from_batches([page.rows for page in pages], schema=self.schema)
 
+    def due(self) -> int | None:
+        """The time up to which nothing may come any more for the next groups to be complete; None if no time makes one
+        complete.
+        """
+        return self.summarizer.due()
+
     def cut(self, part: Slice) -> None:
         """Say which part of a stream will be read."""
         self.summarizer.slice = part
