@@ -15,7 +15,9 @@ from hypothesis import strategies as st
 import acelera as ac
 from acelera.language import ast
 from acelera.language.lowering import UnsupportedError
+from engine.test_sessions import long_stream
 from summaries.strategies import SummaryCase, long_cases, same, short_cases
+from tiers import thinned
 
 EXAMPLES = int(os.environ.get("ACELERA_SPARK_EXAMPLES", "5"))
 FAILED = "an aggregate failed"
@@ -117,3 +119,31 @@ def test_spark_summarizes_as_this_process_does(
     shared = agrees(case, zone, to_frame)
     assert shared is not None
     event(shared)
+
+
+# --- how the work is shared out -----------------------------------------------------------------------------------
+
+SHARED = [
+    ("SUMMARIZE count(*), max(b.s) AS most MATCH A ; B AS b PARTITION BY k BY k", "each group is complete in its task"),
+    ("SUMMARIZE count(*), max(b.s) AS most MATCH A ; B AS b PARTITION BY k BY a.v", "merged in a second step"),
+    ("SUMMARIZE count(*), avg(b.v) AS mean MATCH A AS a ; B+ AS b PARTITION BY k WITHIN 9 EVENTS", "by one last task"),
+    ("SUMMARIZE count(*), last(b.s) AS s MATCH A ; B AS b OVER 60 SECONDS EVERY 7 SECONDS", "slices of time between"),
+    ("SUMMARIZE count(*), first(b.s) AS s MATCH A ; B AS b WITHIN 9 SECONDS", "counts in the slice it starts in"),
+    ("SUMMARIZE log2_count(*), last(b.s) AS s, avg(b.v) AS mean MATCH A ; B+ AS b ; C", "gives a matrix"),
+    ("SUMMARIZE count(*), min(b.v) AS least MATCH A AS a ; B AS b BY a.v, end_time", "multiplied in the order"),
+    ("SUMMARIZE count(*) MATCH A AS a ; B AS b FILTER a.v < b.v", "one task reads the whole stream in order"),
+]
+
+
+@pytest.mark.parametrize(("text", "said"), thinned(SHARED, 3))
+def test_each_way_to_share_the_work(
+    text: str, said: str, to_frame: Callable[[pa.Table], Any], conf: Callable[[str, str], None]
+) -> None:
+    conf("spark.sql.shuffle.partitions", "3")
+    text = text.replace("MATCH A ;", "MATCH A AS a ;")
+    table, query = long_stream(400), ac.query(text)
+    frame = to_frame(table)
+    assert said in query.explain(frame, order_by="ts")
+    found, expected = query.run(frame, order_by="ts").toArrow(), query.run(table, order_by="ts")
+    assert expected.num_rows
+    assert same(in_one_order(found, query), in_one_order(expected, query))
