@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import acelera as ac
 from acelera.engine.compiled_query import CompiledQuery
+from acelera.engine.positions import distances_matter
 from acelera.engine.session.order import order_columns, sorted_indices
 from acelera.engine.summaries.matrices import matrix
 from acelera.engine.summaries.stretches import Slice, reachable_sets
@@ -92,7 +93,7 @@ def chained(case: SummaryCase, cuts: list[int]) -> pa.Table | str | None:
     """The stream read in stretches; None if it cannot be."""
     query = compiled(case)
     reachable = reachable_sets(query.strategy)
-    if reachable is None or query.checked.summary is None or query.checked.summary.shows_positions:
+    if reachable is None or query.plan.split_by or distances_matter(query.checked, query.plan):
         return None
     table = in_order(case.table, query)
     chaining = query.summarizing().chaining()
