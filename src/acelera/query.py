@@ -141,7 +141,7 @@ class Query:
             return text
         from acelera.spark.pipeline import pipeline_of
 
-        lines = pipeline_of(compiled).lines(compiled, frame.isStreaming)
+        lines = pipeline_of(compiled, frame.isStreaming).lines(compiled, frame.isStreaming)
         return "\n  ".join([f"{text}\n\nspark", *lines])
 
     @property

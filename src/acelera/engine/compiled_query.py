@@ -8,15 +8,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+import pyarrow as pa
+
 from acelera.automata.terms import Finish, Identity, Step, subterms
 from acelera.engine.machines.choice import Strategy
+from acelera.engine.machines.reachable import Reachable
 from acelera.engine.plan import Plan
 from acelera.engine.results.needs import columns_read
 from acelera.engine.session.description import stream_of
 from acelera.engine.session.session import Session
 from acelera.engine.storage.snapshots import Section, fingerprint_of, unpack
 from acelera.engine.storage.validation import fitting
-from acelera.engine.summaries.choice import summary_strategy
+from acelera.engine.summaries.choice import SummaryStrategy, summary_strategy
 from acelera.engine.summaries.summary_session import SummarySession
 from acelera.errors import SnapshotError
 from acelera.language import ast
@@ -55,11 +58,41 @@ class CompiledQuery:
         One of many sessions is not `numbered`: its rows have no numbers for people. Tests of events that are `given`
         have been made elsewhere.
         """
-        install(self.aggregates)
         if self.checked.summary is not None:
-            strategy = summary_strategy(self.checked, self.strategy)
-            return SummarySession(self.checked, strategy, ties, self.fingerprint, given_tests, numbered)
+            return self.open_summary(ties, given_tests, numbered)
+        install(self.aggregates)
         return Session(self.checked, self.strategy, ties, self.fingerprint, given_tests, numbered)
+
+    def open_summary(
+        self,
+        ties: str = "error",
+        given_tests: Sequence[int] = (),
+        numbered: bool = True,
+        partial: bool = False,
+    ) -> SummarySession:
+        """The same for a summary; one that is `partial` gives rows that `summarizing.merging()` takes."""
+        strategy = self.summarizing()
+        return SummarySession(self.checked, strategy, ties, self.fingerprint, given_tests, numbered, partial)
+
+    def open_stretch(
+        self, reachable: Reachable, ties: str = "error", given_tests: Sequence[int] = ()
+    ) -> SummarySession:
+        """A session that reads a stretch of a stream alone, whatever comes into it; see `matrices`."""
+        strategy = self.summarizing(by_row=True)
+        session = SummarySession(self.checked, strategy, ties, self.fingerprint, given_tests, numbered=False)
+        session.begin_anywhere(reachable)
+        return session
+
+    def summarizing(self, by_row: bool = False) -> SummaryStrategy:
+        """How a summary runs; `by_row` if a stretch of the stream is read alone."""
+        install(self.aggregates)
+        return summary_strategy(self.checked, self.strategy, by_row)
+
+    @property
+    def result_schema(self) -> pa.Schema:
+        """The schema of the result."""
+        summary = self.checked.summary
+        return self.checked.result.schema if summary is None else summary.schema
 
     def resume(self, snapshot: bytes, given_tests: Sequence[int] = ()) -> Session:
         """Go on from a snapshot of one of many sessions."""

@@ -8,19 +8,18 @@ from functools import reduce
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from acelera.automata.terms import Term
 from acelera.engine.compiled_query import CompiledQuery
 from acelera.engine.predicates.letters import LETTER
 from acelera.engine.session.session import Session
 from acelera.engine.storage.snapshots import fingerprint_of
-from acelera.engine.window import window_of
-from acelera.language.schema import Schema
 from acelera.language.types import Kind
 from acelera.spark.pipeline import Pipeline
 from acelera.spark.schemas import spark_schema
-from acelera.spark.spark_expressions import JvmTests, quoted, ticks_of
+from acelera.spark.slices import SLICE, Slices, runs
+from acelera.spark.spark_expressions import JvmTests, quoted
+from acelera.spark.summary_batch import SummaryTask, run_summary, slices_of
 
 
 @dataclass(frozen=True)
@@ -53,17 +52,21 @@ def run_batch(frame: Any, query: CompiledQuery, pipeline: Pipeline) -> Any:
     columns = query.columns_read(pipeline.in_jvm)
     if pipeline.relevant is not None:
         frame = frame.filter(relevant(pipeline, tests))
-    sliced = _Slices.of(frame, query) if pipeline.sliced else None
-    slices = [] if sliced is None else [sliced.column(schema).alias("slice")]
+    sliced = Slices.of(frame, query) if pipeline.sliced else None
+    cut = sliced if pipeline.shares is None else slices_of(frame, query, pipeline.shares)
+    slices = [] if cut is None else [cut.column(schema).alias(SLICE)]
     moved = frame.select(*slices, *travelling(columns, query, pipeline, tests))
-    result, names = spark_schema(query.checked.result.schema), names_of(columns, pipeline)
+    result, names = spark_schema(query.result_schema), names_of(columns, pipeline)
     plain = {name: f"c{index}" for index, name in enumerate(columns)}
     order = [plain[name] for name in schema.order_by]
+    if pipeline.shares is not None:
+        summary = SummaryTask(query, pipeline.in_jvm, pipeline.shares, tuple(names))
+        return run_summary(moved, summary, cut, order, [plain[name] for name in pipeline.keys])
     if pipeline.keys:
         placed = moved.repartition(*(plain[name] for name in pipeline.keys)).sortWithinPartitions(*order)
         return placed.mapInArrow(_reader(task, names), result)
     if sliced is not None:
-        placed = moved.repartition("slice").sortWithinPartitions("slice", *order)
+        placed = moved.repartition(SLICE).sortWithinPartitions(SLICE, *order)
         return placed.mapInArrow(_slice_reader(task, sliced, names), result)
     return moved.repartition(1).sortWithinPartitions(*order).mapInArrow(_reader(task, names), result)
 
@@ -109,28 +112,19 @@ def _reader(task: Task, names: list[str]) -> Callable[[Batches], Batches]:
     return read
 
 
-def _slice_reader(task: Task, slices: _Slices, names: list[str]) -> Callable[[Batches], Batches]:
+def _slice_reader(task: Task, slices: Slices, names: list[str]) -> Callable[[Batches], Batches]:
     """One slice after the other; of each, the matches that start in it. The first column tells the slice of a row."""
 
     def read(batches: Batches) -> Batches:
         session, current = task.session(), None
         for batch in batches:
             rows = batch.select(range(1, batch.num_columns)).rename_columns(names)
-            for number, part in _runs(batch.column(0), rows):
+            for number, part in runs(batch.column(0), rows):
                 if number != current:
                     session, current = task.session(), number
                 yield from session.stream(part, starting_before=slices.end(number))
 
     return read
-
-
-def _runs(slices: Any, rows: pa.RecordBatch) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """The parts of a batch that belong to one slice each."""
-    runs = pc.run_end_encode(slices)
-    begin = 0
-    for number, end in zip(runs.values.to_pylist(), runs.run_ends.to_pylist(), strict=True):
-        yield number, rows.slice(begin, end - begin)
-        begin = end
 
 
 # --- columns ------------------------------------------------------------------------------------------------------
@@ -162,61 +156,3 @@ def letter_column(asked: Sequence[Term], tests: JvmTests) -> Any:
             functions.when(column, functions.lit(1 << bit).cast("bigint")).otherwise(functions.lit(0).cast("bigint"))
         )
     return reduce(lambda left, right: left.bitwiseOR(right), bits)
-
-
-# --- slices -------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class _Slices:
-    """Stretches of time of one length, at least that of the window, in microseconds."""
-
-    begin: int
-    length: int
-    window: int
-
-    @classmethod
-    def of(cls, frame: Any, query: CompiledQuery) -> _Slices:
-        """Slices for all processors; looks at the first and the last time of the frame."""
-        from pyspark.sql import functions
-
-        time = _micros(query.schema)
-        first, last = frame.agg(functions.min(time), functions.max(time)).collect()[0]
-        window = window_of(query.checked.clauses.within, query.schema).width
-        assert window is not None
-        slices = 2 * _parallelism(frame)
-        span = 0 if first is None else last - first
-        return cls(first or 0, max(window + 1, span // slices + 1), window)
-
-    def column(self, schema: Schema) -> Any:
-        """The slices that a row is read in: that of its time, and the one before if it is within the window of its end.
-
-        A row without a time goes somewhere, so that its reader can refuse it.
-        """
-        from pyspark.sql import functions
-
-        since = functions.coalesce(_micros(schema) - functions.lit(self.begin), functions.lit(0))
-        length = functions.lit(self.length)
-        own = functions.round((since - functions.pmod(since, length)) / length).cast("bigint")  # a float is not exact
-        overlaps = (since - own * functions.lit(self.length) <= functions.lit(self.window)) & (own > 0)
-        both = functions.array(own, own - functions.lit(1))
-        return functions.explode(functions.when(overlaps, both).otherwise(functions.array(own)))
-
-    def end(self, number: int) -> int:
-        """Where a slice ends."""
-        return self.begin + (number + 1) * self.length
-
-
-def _micros(schema: Schema) -> Any:
-    """The time of a row in microseconds."""
-    from pyspark.sql import functions
-
-    assert schema.time is not None
-    return ticks_of(functions.col(quoted(schema.order_by[0])), schema.time.zoned)
-
-
-def _parallelism(frame: Any) -> int:
-    """How many tasks can run at once, as far as the session tells."""
-    conf = frame.sparkSession.conf
-    told = conf.get("spark.default.parallelism", None) or conf.get("spark.sql.shuffle.partitions", "8")
-    return max(1, int(told))

@@ -9,6 +9,7 @@ from acelera.engine.compiled_query import CompiledQuery
 from acelera.engine.positions import distances_matter
 from acelera.spark.buckets import BUCKETS
 from acelera.spark.spark_expressions import refusal
+from acelera.spark.summary_shares import Shares, batch_shares, stream_shares
 
 MOST_TESTS = 62
 """How many tests go into the bits of one number."""
@@ -20,7 +21,7 @@ class Pipeline:
 
     `in_jvm` are the numbers of the tests that Spark makes; `relevant`, if not None, are what an event must satisfy to
     matter at all: all others are dropped before they are moved. `keys` split the stream; without them, `sliced` says
-    that it is cut into overlapping slices of time.
+    that it is cut into overlapping slices of time. How a summary is cut, `shares` says.
     """
 
     in_jvm: tuple[int, ...]
@@ -29,6 +30,7 @@ class Pipeline:
     keys: tuple[str, ...]
     sliced: bool
     in_place: bool  # whether it matters where an event stands, so that none can be dropped
+    shares: Shares | None = None
 
     def lines(self, query: CompiledQuery, streaming: bool) -> list[str]:
         """The same in words, with the columns that travel."""
@@ -42,7 +44,9 @@ class Pipeline:
         else:
             found.append("all rows travel: each may matter")
         found.append(f"columns that travel: {', '.join(query.columns_read(self.in_jvm))}")
-        if streaming:
+        if self.shares is not None:
+            found += self.shares.stream_lines(BUCKETS) if streaming else self.shares.lines()
+        elif streaming:
             found.append(f"rows wait for the watermark; then {self._bucketed()}")
         elif self.keys:
             found.append(f"split by {', '.join(self.keys)}: many keys a task")
@@ -60,14 +64,17 @@ class Pipeline:
         return f"split by {', '.join(self.keys)}, in {BUCKETS} buckets with a state each"
 
 
-def pipeline_of(query: CompiledQuery) -> Pipeline:
-    """How a query runs over a frame of its schema."""
+def pipeline_of(query: CompiledQuery, streaming: bool = False) -> Pipeline:
+    """How a query runs over a frame of its schema, which may be growing."""
     schema, plan, clauses = query.schema, query.plan, query.checked.clauses
     in_jvm = tuple(number for number, test in enumerate(plan.tests) if refusal(test, schema) is None)[:MOST_TESTS]
     in_python = tuple(test for number, test in enumerate(plan.tests) if number not in in_jvm)
     counts = distances_matter(query.checked, plan)
     in_place = counts or plan.uses_contiguity
     relevant = None if in_place or () in plan.reactions else plan.reactions
+    if query.checked.summary is not None:
+        shares = stream_shares(query) if streaming else batch_shares(query, counts)
+        return Pipeline(in_jvm, in_python, relevant, shares.keys, False, in_place, shares)
     keys = (*(key.name for key in clauses.partition_by), *(() if counts else plan.split_by))
     timed = clauses.within is not None and clauses.within.unit != "events"
     sliced = timed and not keys and not counts

@@ -105,11 +105,11 @@ def _refuse_names(frame: Any, query: CompiledQuery, with_all_columns: bool) -> N
     if tells_case(frame):
         return
     refuse_alike(frame, read, "query")
-    both = names_alike(column.name for column in query.checked.result.columns)
+    both = names_alike(query.result_schema.names)
     if both is not None:
         raise UsageError(
             f"two columns of the result are called `{both[0]}` and `{both[1]}`, which Spark does not tell apart; "
-            "name them otherwise (SELECT … AS name), or set spark.sql.caseSensitive to true"
+            "name them otherwise (… AS name), or set spark.sql.caseSensitive to true"
         )
 
 
@@ -159,7 +159,7 @@ def run(query: CompiledQuery, frame: Any, late_events: str | None = None) -> Any
         raise UsageError("late_events=… is for streams: in a frame that is all there no event comes late; leave it out")
     _refuse_names(frame, query, late_events is not None)
     see_to_python(frame.sparkSession)
-    pipeline = pipeline_of(query)
+    pipeline = pipeline_of(query, frame.isStreaming)
     if frame.isStreaming:
         return run_streaming(frame, query, pipeline, late_events)
     return run_batch(frame, query, pipeline)

@@ -14,12 +14,14 @@ import pyarrow as pa
 from acelera.engine.compiled_query import CompiledQuery
 from acelera.engine.session.order import order_columns, sorted_indices
 from acelera.engine.session.session import Session
+from acelera.engine.summaries.summary_session import SummarySession
 from acelera.language.schema import Schema
 from acelera.spark.batch import Task, names_of, relevant, travelling
-from acelera.spark.buckets import BUCKETS, NEVER
+from acelera.spark.buckets import BUCKETS, NEVER, Running
 from acelera.spark.hosting import Transport, hosted, unpacked, with_late_events
 from acelera.spark.pipeline import Pipeline
 from acelera.spark.spark_expressions import JvmTests, quoted
+from acelera.spark.summary_shares import time_column
 from acelera.spark.watermarks import check_requirements, check_watermark, delay_of, with_watermark
 
 SPREAD = "spread"
@@ -30,12 +32,11 @@ def run_streaming(frame: Any, query: CompiledQuery, pipeline: Pipeline, late_eve
     """The growing frame of the matches, and of late events in a column of that name if there is one."""
     check_order(frame, query.schema)
     check_requirements(frame, BUCKETS)
-    columns, found = query.checked.result.schema, _processed(frame, query, pipeline, late_events is not None)
+    columns, found = query.result_schema, _processed(frame, query, pipeline, late_events is not None)
     if late_events is not None:
         columns = with_late_events(columns, late_events, pa.struct(_stream_schema(query.schema)))
     matches = unpacked(found, columns, query.fingerprint)
-    ends = query.checked.result.end_times  # Spark knows of one watermark
-    return with_watermark(matches, ends[0] if ends else None, delay_of(frame, query.schema.order_by[0]))
+    return with_watermark(matches, time_column(query), delay_of(frame, query.schema.order_by[0]))
 
 
 def check_order(frame: Any, schema: Schema, where: str = "") -> None:
@@ -102,13 +103,17 @@ class QueryTask:
         """The columns of the stream."""
         return rows.select(list(self.task.query.schema.columns))
 
-    def open(self, bucket: int) -> Matching:
+    def open(self, bucket: int) -> Running:
         """A session."""
-        return Matching(self.task.session(), self.task.query.schema)
+        return self._running(self.task.session())
 
-    def resume(self, bucket: int, snapshot: bytes) -> Matching:
+    def resume(self, bucket: int, snapshot: bytes) -> Running:
         """A session that goes on."""
-        return Matching(self.task.resumed(snapshot), self.task.query.schema)
+        return self._running(self.task.resumed(snapshot))
+
+    def _running(self, session: Session) -> Running:
+        schema = self.task.query.schema
+        return Totalling(session, schema) if isinstance(session, SummarySession) else Matching(session, schema)
 
 
 @dataclass(frozen=True)
@@ -124,6 +129,32 @@ class Matching:
         assert rows is not None
         indices = sorted_indices(order_columns(rows, self.schema, None))
         yield from self.session.stream(rows if indices is None else rows.take(pa.array(indices)))
+        self.session.compact()
+
+    def snapshot(self) -> bytes:
+        """That of the session."""
+        return self.session.snapshot()
+
+
+@dataclass(frozen=True)
+class Totalling:
+    """A summary that runs in a bucket. Groups become complete as time goes by, also if no rows come."""
+
+    session: SummarySession
+    schema: Schema
+
+    @property
+    def due(self) -> int:
+        """When the next group is complete."""
+        due = self.session.due()
+        return NEVER if due is None else due
+
+    def advance(self, rows: pa.Table | None, now: int) -> Iterator[pa.RecordBatch]:
+        """Read rows; the groups that are complete, since no row comes any more up to now."""
+        if rows is not None:
+            indices = sorted_indices(order_columns(rows, self.schema, None))
+            yield from self.session.stream(rows if indices is None else rows.take(pa.array(indices)))
+        yield from self.session.advance(now + 1).to_batches()
         self.session.compact()
 
     def snapshot(self) -> bytes:

@@ -107,6 +107,10 @@ class Slots:
         """The keys, of so many, that hold something."""
         return np.flatnonzero(self.count[:keys])
 
+    def put(self, state: Ints, value: Ints, size: int) -> None:
+        """So many slots of one key, and no others."""
+        self._put(state, value, np.array([size], np.int32), np.full(1, FAR_PAST))
+
     # --- room -----------------------------------------------------------------------------------------------------
 
     def make_room(self, keys: int) -> None:

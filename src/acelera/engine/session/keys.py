@@ -59,6 +59,10 @@ class Keys:
         numbers = self._rows.numbers(side_by_side([piece for each in listed for piece in _pieces(each)]))
         return np.asarray(numbers[codes])
 
+    def numbers(self, column: Any) -> Ints:
+        """The numbers of the values of a column, where keys are of one column."""
+        return self._read({self.columns[0]: column})
+
     def missing(self, frame: Frame) -> npt.NDArray[np.bool_]:
         """Whether one of the values is NULL or NaN: such an event has no value in common with any other."""
         found = np.zeros(len(frame), np.bool_)

@@ -12,7 +12,9 @@ from acelera.engine.summaries.flat_summarizer import MOST_SETS, FlatSummarizer
 from acelera.engine.summaries.grouping import ATTRIBUTE, PANE, POSITION, TIME, Grouping, Known, grouping_of
 from acelera.engine.summaries.layout import Layout, layout_of
 from acelera.engine.summaries.lazy_summarizer import LazySummarizer
+from acelera.engine.summaries.matrices import Chaining
 from acelera.engine.summaries.object_summarizer import ObjectSummarizer
+from acelera.engine.summaries.partials import Merging, PartialRows, component_fields
 from acelera.engine.summaries.summarizer import ComponentSummarizer, Summarizer
 from acelera.engine.summaries.windows import Bounded, Spans, bounds_of, spans_of
 from acelera.language.checker import Checked
@@ -43,7 +45,8 @@ class SummaryStrategy:
     @property
     def lazy(self) -> bool:
         """Whether matches are told apart by where they start, so that nodes are looked at only where matches end."""
-        return not isinstance(self.layout, str) and any(part.what in (POSITION, TIME) for part in self.grouping.parts)
+        apart = any(part.what in (POSITION, TIME) for part in self.grouping.parts)
+        return apart and not isinstance(self.layout, str) and self.grouping.row_at is None
 
     def summarizer(self, alphabet: Alphabet) -> Summarizer:
         """What summarizes."""
@@ -56,6 +59,21 @@ class SummaryStrategy:
         if self.lazy:
             return LazySummarizer(self.checked, self.strategy, alphabet, self.layout, self.grouping, self.spans)
         return ComponentSummarizer(self.checked, self.strategy, alphabet, self.layout, self.grouping, self.spans)
+
+    def partial_rows(self) -> PartialRows:
+        """How groups are given where others have found some of the same."""
+        assert self.checked.summary is not None and not isinstance(self.layout, str)
+        return PartialRows(self.checked.summary, component_fields(self.layout))
+
+    def merging(self) -> Merging:
+        """What merges them."""
+        assert self.checked.summary is not None and not isinstance(self.layout, str)
+        return Merging(self.checked.summary, self.layout, self.spans)
+
+    def chaining(self) -> Chaining:
+        """What multiplies what was found of stretches."""
+        assert self.checked.summary is not None and not isinstance(self.layout, str)
+        return Chaining(self.checked.summary, self.layout)
 
     def lines(self) -> list[str]:
         """What was decided, and what that means, in words."""
@@ -94,17 +112,17 @@ class SummaryStrategy:
         return [self.grouping.parts[-1 - source] for source in dict.fromkeys(sources) if source < 0]
 
 
-def summary_strategy(checked: Checked, strategy: Strategy) -> SummaryStrategy:
-    """The quickest way to run a summary."""
+def summary_strategy(checked: Checked, strategy: Strategy, by_row: bool = False) -> SummaryStrategy:
+    """The quickest way to run a summary; `by_row` if a stretch of the stream is read alone."""
     summary, schema = checked.summary, checked.schema
     assert summary is not None and schema is not None
     spans = spans_of(summary.windows, schema)
     bounds, in_one_unit = bounds_of(checked.clauses.within, spans, schema)
     by_start, by_pane = checked.clauses.within is not None, spans is not None and (spans.overlap or not in_one_unit)
-    flat = _flat(checked, strategy, by_start, by_pane, in_one_unit)
+    flat = None if by_row else _flat(checked, strategy, by_start, by_pane, in_one_unit)
     if flat is not None:
         return SummaryStrategy(checked, strategy, flat[0], flat[1], bounds, spans, flat[2])
-    grouping = grouping_of(summary, by_start, by_pane)
+    grouping = grouping_of(summary, by_start, by_pane, by_row)
     return SummaryStrategy(checked, strategy, _layout(checked, strategy, grouping), grouping, bounds, spans)
 
 

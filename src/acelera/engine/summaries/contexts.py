@@ -30,7 +30,7 @@ class Contexts(NamedTuple):
 
     `seen` and `first` are for each node: when it was last gone through, and the first row of its list. `order` are the
     nodes of this time, those that others refer to after these. The parts of a group that are known where a match
-    begins are columns of `Given.parts`, as `begin_part` tells.
+    begins are columns of `Given.parts`, as `begin_part` tells. No match begins from the tick `limit` on.
     """
 
     seen: Array
@@ -43,6 +43,7 @@ class Contexts(NamedTuple):
     used: Array
     groups: Groups
     begin_part: Array
+    limit: Array
     scratch: Array
 
 
@@ -65,7 +66,8 @@ def fold_nodes(
         if into.groups.count[0] + contexts.used[0] > len(into.groups.rows):
             return TOTALS
         for o in range(found):
-            if nodes.mark[contexts.order[o]] == BOTTOM:
+            node = contexts.order[o]
+            if nodes.mark[node] == BOTTOM and nodes.newest[node] < contexts.limit[0]:
                 take(contexts.order[o], nodes, algebra, given, contexts, into, hits.row[first])
         counters[LOOKED_AT] += found
         counters[HIT] = last

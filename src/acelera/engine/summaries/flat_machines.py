@@ -137,6 +137,7 @@ class SlidingMachine(FlatMachine):
         announce(sliding.slide)
         super().__init__(plan, alphabet, layout, sets)
         self._columns = len(layout.columns)
+        self.limit = np.full(1, np.iinfo(np.int64).max)
         self._letters = np.zeros(self.lines.items, np.int64)
         self._positions = np.zeros(self.lines.items, np.int64)
         self._whole = np.zeros((self._columns, self.lines.items), np.int64)
@@ -150,7 +151,8 @@ class SlidingMachine(FlatMachine):
 
     def _window(self) -> sliding.Window:
         line = self.lines.arrays
-        return sliding.Window(line, self.front, self.back, self.active, self._letters, self._given(), self.work)
+        given = self._given()
+        return sliding.Window(line, self.front, self.back, self.active, self._letters, given, self.limit, self.work)
 
     def _advance(self, events: EventArrays, at: int, algebra: Algebra, given: Given, into: Into) -> tuple[int, int]:
         step = self.table.step()
@@ -235,6 +237,13 @@ class PaneMachine(FlatMachine):
             at = panes.close_panes(self.sets, kinds, self._window(), totals.into(np.zeros((1, 0), np.int64)), until, at)
             if at < len(until):
                 self._enlarge(totals)
+
+    @property
+    def next_ends(self) -> Ints:
+        """The panes before which the next windows end, of keys that hold something."""
+        busy = self.lines.busy(len(self.lines.arrays.head))
+        found: Ints = self._following[busy] * self._shape[1] + self._shape[0]
+        return found
 
     @property
     def keys(self) -> Ints:

@@ -58,7 +58,9 @@ class FlatSummarizer(ByComponents):
         return self._kinds
 
     def _fold(self, events: Events, keys: int, parts: Ints, ends: Ints) -> None:
-        given = self._values.read(events.frame, parts, NO_STORED)
+        given = self._given(events, parts, NO_STORED)
+        if isinstance(self.machine, SlidingMachine):
+            self.machine.limit[0] = self.limit
         if self._values.has_texts:
             self._kinds = self._kinds._replace(ranks=self._values.texts.ranks)
         self.machine.read(events, keys, self._kinds, given, self.totals, ends)
@@ -84,6 +86,15 @@ class FlatSummarizer(ByComponents):
         last = self._last_position[np.minimum(partition, len(self._last_position) - 1)]
         found: Ints = last // self.spans.pane
         return found
+
+    def due(self) -> int | None:
+        """The least time that is the last of a group: it is complete when nothing comes up to then any more."""
+        known = super().due()
+        if not isinstance(self.machine, PaneMachine) or self.spans is None or not self.spans.timed:
+            return known
+        ends = self.machine.next_ends * self.spans.pane - 1
+        found = [int(ends.min())] if len(ends) else []
+        return min([*found, *([] if known is None else [known])], default=None)
 
     def rest(self) -> Groups | None:
         """All groups, which are then forgotten."""

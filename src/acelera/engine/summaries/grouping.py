@@ -20,6 +20,8 @@ from acelera.language.result import AttributeValues, MatchBound, PartitionKey
 from acelera.language.summary import Summarized
 
 POSITION, TIME, PANE, WINDOW, PARTITION, ATTRIBUTE = "position", "time", "pane", "window", "partition", "attribute"
+ROW = "row"
+"""With what a match came into a stretch of the stream that is read alone, 0 if it begins there; see `stretches`."""
 
 
 class Known(NamedTuple):
@@ -36,7 +38,8 @@ class Grouping:
 
     `parts` are those that partial matches carry, `ends` those that are looked up where a match ends. `sources` tell
     for each number of a group which of them it is: see `Totals`. `key_at` is where among them each key of BY stands,
-    and `window_at` where the window does, or the panes where a match starts and ends.
+    and `window_at` where the window does, or the panes where a match starts and ends, and `row_at` where the row does,
+    if a stretch of the stream is read alone.
     """
 
     parts: tuple[Known, ...]
@@ -44,6 +47,7 @@ class Grouping:
     sources: tuple[int, ...]
     key_at: tuple[int, ...]
     window_at: tuple[int, ...]
+    row_at: int | None = None
 
     def begin_part(self) -> list[int]:
         """For each part the column that a match takes it from where it begins, or -1."""
@@ -69,8 +73,8 @@ class Grouping:
                         raise UnsupportedError(f"the key {part.variable}.{part.attribute} is made while the query runs")
 
 
-def grouping_of(summary: Summarized, by_start: bool, by_pane: bool) -> Grouping:
-    """How groups are told apart; if matches are to be followed by start, or by the pane where they start."""
+def grouping_of(summary: Summarized, by_start: bool, by_pane: bool, by_row: bool = False) -> Grouping:
+    """How groups are told apart; if matches are to be followed by start, by the pane where they start, or by row."""
     parts: dict[Known, int] = {}
     ends: dict[Known, int] = {}
     sources: dict[int, int] = {}
@@ -99,4 +103,5 @@ def grouping_of(summary: Summarized, by_start: bool, by_pane: bool) -> Grouping:
         window = (at_the_end(WINDOW),)
     if by_start:
         parts.setdefault(Known(POSITION), len(parts))
-    return Grouping(tuple(parts), tuple(ends), tuple(sources), tuple(keys), window)
+    row = before(Known(ROW)) if by_row else None
+    return Grouping(tuple(parts), tuple(ends), tuple(sources), tuple(keys), window, row)

@@ -145,7 +145,7 @@ class LazySummarizer(ByComponents):
 
     def _fold(self, events: Events, keys: int, parts: Ints, ends: Ints) -> None:
         first = self._rows.rows
-        self._rows.append(self._values.read(events.frame, parts, np.zeros((0, 1), np.int64)))
+        self._rows.append(self._given(events, parts, np.zeros((0, 1), np.int64)))
         if self._values.has_texts:
             self._kinds = self._kinds._replace(ranks=self._values.texts.ranks)
         for _ in self.machine.read(events, keys):
@@ -182,6 +182,7 @@ class LazySummarizer(ByComponents):
             self._used,
             self._groups_of_contexts.arrays,
             self._begin_part,
+            np.array([self.limit]),
             self._scratch,
         )
 

@@ -30,7 +30,8 @@ class Window(NamedTuple):
     """What is kept of the window of each key: its line, of each item in front its row of what leads from it to the
     back, and of each key the back, and which rows of it matter.
 
-    Items remember their letter and what operations read of them. In `work` there is room for a matrix and some more.
+    Items remember their letter and what operations read of them. No match begins from the tick `limit` on. In `work`
+    there is room for a matrix and some more.
     """
 
     line: LineArrays
@@ -39,6 +40,7 @@ class Window(NamedTuple):
     active: Array
     letters: Array
     given: Given
+    limit: Array
     work: Components
 
 
@@ -67,7 +69,8 @@ def slide(
             continue
         if not has_items(line) or into.groups.count[0] == len(into.groups.rows):
             return i, ROOM
-        end_matches(step, sets, algebra, given, window, into, key, letter, row)
+        begins = events.ticks[i] < window.limit[0]
+        end_matches(step, sets, algebra, given, window, into, key, letter, row, begins)
         if line.matrix[key] == NONE:
             take_matrix(line, key)
             make_identity(window.back, line.matrix[key] * sets * (sets + 1), sets)
@@ -83,7 +86,7 @@ def slide(
                     sets,
                     window.back,
                     base + a * (sets + 1),
-                    a == 0,
+                    a == 0 and begins,
                     False,
                     letter,
                     given,
@@ -131,7 +134,9 @@ def turn_over(step: TableStep, sets: int, algebra: Algebra, window: Window, key:
         window.active[line.matrix[key], a] = a == 0
     item = line.tail[key]
     while item != NONE:
-        read_event_before(algebra, step, sets, window.back, base, window.letters[item], window.given, item, work)
+        begins = line.tick[item] < window.limit[0]
+        letter = window.letters[item]
+        read_event_before(algebra, step, sets, window.back, base, begins, letter, window.given, item, work)
         for t in range(1, sets):
             copy(window.front, item * width + t, window.back, base + t)
             if not is_nothing(window.back, base + t):
@@ -152,13 +157,14 @@ def end_matches(
     key: int,
     letter: int,
     row: int,
+    begins: bool,
 ) -> None:
-    """Add the matches that an event ends to their group."""
+    """Add the matches that an event ends to their group; one may begin with it, or not."""
     work, entries = window.work, step.entries
     for s in range(sets):
         first = step.row_at[s, letter]
         for e in range(first, first + step.row_size[s, letter]):
-            if not entries.emits[e]:
+            if not entries.emits[e] or (s == 0 and not begins):
                 continue
             if s == 0:
                 make_one(work, 0)

@@ -16,6 +16,7 @@ from acelera.engine.machines.choice import Strategy
 from acelera.engine.machines.machine import Events, KernelMachine
 from acelera.engine.nodes.components import Components, Kinds
 from acelera.engine.nodes.vector_arena import VectorArena
+from acelera.engine.nodes.vectors import Given
 from acelera.engine.plan import Plan
 from acelera.engine.predicates.letters import Alphabet
 from acelera.engine.storage import validation as check
@@ -25,10 +26,13 @@ from acelera.engine.summaries.columns import KeyColumns, ValueColumns
 from acelera.engine.summaries.finishing import finished
 from acelera.engine.summaries.grouping import PARTITION, POSITION, TIME, WINDOW, Grouping, Known
 from acelera.engine.summaries.layout import Layout
+from acelera.engine.summaries.partials import unfinished
 from acelera.engine.summaries.rows import column_of_numbers
+from acelera.engine.summaries.stretches import Slice
 from acelera.engine.summaries.totals import Totals
 from acelera.engine.summaries.windows import Spans
 from acelera.language.checker import Checked
+from acelera.language.result import PartitionKey
 from acelera.tables import leaves
 
 Ints = npt.NDArray[Any]
@@ -110,8 +114,16 @@ class Summarizer(ABC):
         self._partition_at = partition[0] if partition else None
         self._apart = set(partition_keys) >= {key.name for key in checked.clauses.partition_by}
         self._by_moment = any(source >= 0 and ends[source] in (TIME, POSITION) for source in grouping.sources)
+        self.partial = False  # whether groups are given as others can merge them
+        self.slice: Slice | None = None
         self._last_position = np.zeros(1, np.int64)
         self._clock = Clock(None, self._last_position.copy())
+
+    @property
+    def limit(self) -> int:
+        """The tick from which on no match begins that is to be counted here."""
+        end = None if self.slice is None else self.slice.end
+        return int(np.iinfo(np.int64).max) if end is None else end
 
     # --- what is different by components and by value ---------------------------------------------------------------
 
@@ -165,7 +177,7 @@ class Summarizer(ABC):
     def complete(self, now: int | None) -> Groups | None:
         """The groups that no later event can add to, if none comes before a time; they are then forgotten."""
         before, self._clock = self._clock, Clock(now, self._last_position.copy())
-        if not len(self.totals):
+        if not len(self.totals) or self.grouping.row_at is not None:
             return None
         numbers, over = self.totals.keys, np.zeros(len(self.totals), np.bool_)
         for at, source in enumerate(self.grouping.sources):
@@ -179,6 +191,24 @@ class Summarizer(ABC):
         if not self._by_panes:
             return self._taken(over)
         return self._by_window(over, before, self._clock)
+
+    def due(self) -> int | None:
+        """The least time that is the last of a group: it is complete when nothing comes up to then any more."""
+        if not len(self.totals):
+            return None
+        numbers, found = self.totals.keys, []
+        for at, source in enumerate(self.grouping.sources):
+            known = self.grouping.ends[source].what if source >= 0 else None
+            if known == TIME:
+                found.append(numbers[:, at])
+            elif known == WINDOW and self.spans is not None and self.spans.timed:
+                found.append(self.spans.end(numbers[:, at]) - 1)
+        if self._by_panes and self.spans is not None and self.spans.timed:
+            low, high = self.spans.holding(*(numbers[:, at] for at in self._panes_at))
+            if self._clock.now is not None:
+                low = np.minimum(np.maximum(low, self.spans.oldest(np.array([self._clock.now]))), high)
+            found.append(self.spans.end(low) - 1)
+        return min((int(each.min()) for each in found), default=None)
 
     def rest(self) -> Groups | None:
         """All groups, which are then forgotten."""
@@ -212,6 +242,8 @@ class Summarizer(ABC):
         given = over[rows] if clock is None or self._by_moment else self._past(numbers[rows], windows, clock)
         if not self._by_moment:
             given &= ~self._past(numbers[rows], windows, before)
+        if self.slice is not None:
+            given &= self.slice.owns(windows)
         rows, windows = rows[given], windows[given]
         keys = np.column_stack([np.delete(numbers[rows], self._panes_at, axis=1), windows])
         merged_keys, found = self._merged(keys, rows)
@@ -226,7 +258,9 @@ class Summarizer(ABC):
         if not over.any():
             return None
         rows = np.flatnonzero(over)
-        found = self._groups(self.totals.keys[rows], self._some(rows))
+        if self.slice is not None and self.grouping.window_at:
+            rows = rows[self.slice.owns(self.totals.keys[rows, self.grouping.window_at[0]])]
+        found = self._groups(self.totals.keys[rows], self._some(rows)) if len(rows) else None
         self.totals.keep(np.flatnonzero(~over))
         return found
 
@@ -244,19 +278,19 @@ class Summarizer(ABC):
 
     def _keys(self, numbers: Ints, at: tuple[int, ...]) -> list[Any]:
         """The columns of keys, from the numbers of groups."""
-        found, partition = [], 0
-        for column, place, source in zip(self.summary.keys, at, self.grouping.key_at, strict=True):
-            known, numbered = self._known(self.grouping.sources[source])
-            if not numbered.has_values(known):
-                same = numbered.constant(known)
-                kept = numbers[:, place]
-                found.append(column_of_numbers(kept, column.type) if same is None else pa.repeat(same, len(kept)))
-                continue
-            component = partition if known.what == PARTITION else 0
-            partition += known.what == PARTITION
-            values = [each[component] for each in numbered.values(known, numbers[:, place])]
-            found.append(leaves(values, column.type, column.name))
-        return found
+        return [self.key(number, numbers[:, place]) for number, place in enumerate(at)]
+
+    def key(self, number: int, kept: Ints) -> Any:
+        """The values of a key that numbers stand for."""
+        column = self.summary.keys[number]
+        known, numbered = self._known(self.grouping.sources[self.grouping.key_at[number]])
+        if not numbered.has_values(known):
+            same = numbered.constant(known)
+            return column_of_numbers(kept, column.type) if same is None else pa.repeat(same, len(kept))
+        earlier = self.summary.keys[:number]
+        component = sum(isinstance(each.source, PartitionKey) for each in earlier) if known.what == PARTITION else 0
+        values = [each[component] for each in numbered.values(known, kept)]
+        return leaves(values, column.type, column.name)
 
     def _known(self, source: int) -> tuple[Known, KeyColumns]:
         if source >= 0:
@@ -332,7 +366,19 @@ class ByComponents(Summarizer):
         return found.keys, found.components
 
     def _finished(self, found: Components) -> list[Any]:
-        return finished(self.layout, found, self._values.texts_at)
+        made = unfinished if self.partial else finished
+        return made(self.layout, found, self._values.texts_at)
+
+    def texts_at(self, numbers: Ints, missing: Ints) -> Any:
+        """The texts that have some numbers."""
+        return self._values.texts_at(numbers, missing)
+
+    def _given(self, events: Events, parts: Ints, stored: Ints) -> Given:
+        """What operations read of events."""
+        given = self._values.read(events.frame, parts, stored)
+        if self.slice is not None:
+            given = given._replace(positions=self.slice.places(events.frame))
+        return given
 
     def dump(self) -> dict[str, Section]:
         """The texts as well."""
@@ -366,7 +412,7 @@ class ComponentSummarizer(ByComponents):
         return self.arena.kinds
 
     def _fold(self, events: Events, keys: int, parts: Ints, ends: Ints) -> None:
-        self.arena.given = self._values.read(events.frame, parts, self.arena.given.stored)
+        self.arena.given = self._given(events, parts, self.arena.given.stored)
         if self._values.has_texts:
             self.arena.kinds = self.arena.kinds._replace(ranks=self._values.texts.ranks)
         for _ in self.machine.read(events, keys):

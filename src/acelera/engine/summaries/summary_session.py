@@ -10,6 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from acelera.engine.machines.reachable import Reachable
+from acelera.engine.machines.table_machine import TableMachine
 from acelera.engine.session.bounds import gathered
 from acelera.engine.session.incoming import Incoming
 from acelera.engine.session.pages import Page
@@ -18,7 +20,8 @@ from acelera.engine.storage.snapshots import Section, fingerprint_of, pack
 from acelera.engine.summaries.choice import SummaryStrategy
 from acelera.engine.summaries.columns import times
 from acelera.engine.summaries.rows import ResultRows
-from acelera.engine.summaries.summarizer import Groups
+from acelera.engine.summaries.stretches import Slice, seed
+from acelera.engine.summaries.summarizer import ComponentSummarizer, Groups
 from acelera.engine.ticks import FAR_PAST
 from acelera.errors import AceleraWarning, SnapshotError
 from acelera.language.checker import Checked
@@ -35,6 +38,8 @@ class SummarySession(Session):
     [{'end': 3, 'count': 2}]
     >>> session.finish().to_pylist()
     []
+
+    One that is `partial` gives rows that are to be merged with those of others.
     """
 
     def __init__(
@@ -45,12 +50,14 @@ class SummarySession(Session):
         fingerprint: str,
         given_tests: Sequence[int] = (),
         numbered: bool = True,
+        partial: bool = False,
     ) -> None:
         assert checked.schema is not None and checked.summary is not None
         self._plan, self._bounds = strategy.plan, strategy.bounds
         self.incoming = Incoming(checked, strategy.plan, strategy.bounds, ties, given_tests, numbered)
         self.summarizer = strategy.summarizer(self.incoming.alphabet)
-        self._rows = ResultRows(checked.summary, strategy.spans)
+        self.summarizer.partial = partial
+        self._rows = strategy.partial_rows() if partial else ResultRows(checked.summary, strategy.spans)
         self._timed = checked.schema.time is not None
         self._one_clock = strategy.bounds.timed or not checked.clauses.partition_by
         self._now: int | None = None
@@ -95,6 +102,23 @@ class SummarySession(Session):
         self._ready()
         self._now = now if self._now is None else max(now, self._now)
         return self.table(list(self._pages(self.summarizer.complete(self._now))))
+
+    def due(self) -> int | None:
+        """The time up to which nothing may come any more for the next groups to be complete; None if no time makes one
+        complete.
+        """
+        return self.summarizer.due()
+
+    def cut(self, part: Slice) -> None:
+        """Say which part of a stream will be read."""
+        self.summarizer.slice = part
+
+    def begin_anywhere(self, reachable: Reachable) -> None:
+        """Say that partial matches may come into what will be read."""
+        summarizer, grouping = self.summarizer, self.summarizer.grouping
+        assert isinstance(summarizer, ComponentSummarizer) and isinstance(summarizer.machine, TableMachine)
+        assert grouping.row_at is not None
+        seed(summarizer.arena, summarizer.machine, reachable, -1 - grouping.sources[grouping.row_at])
 
     def snapshot(self) -> bytes:
         """All that is needed to go on elsewhere, or later, with `Query.resume`; this session can go on as well."""

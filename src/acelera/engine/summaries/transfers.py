@@ -123,6 +123,7 @@ def read_event_before(
     sets: int,
     matrix: Components,
     base: int,
+    begins: bool,
     letter: int,
     given: Given,
     row: int,
@@ -130,12 +131,13 @@ def read_event_before(
 ) -> None:
     """Multiply a matrix, which begins at `base`, by the matrix of an event, from the left.
 
-    What is done is not looked at. In `work` there is room for a matrix and an entry more.
+    With the event a match `begins`, or none does. What is done is not looked at. In `work` there is room for a matrix
+    and an entry more.
     """
     width, entries = sets + 1, step.entries
     spare = sets * width
     for s in range(sets):
-        if stays(step, s, letter):
+        if stays(step, s, letter) or (s == 0 and not begins):
             continue
         for t in range(1, sets):
             clear(work, s * width + t)
@@ -152,7 +154,7 @@ def read_event_before(
                     mark(algebra, work, spare, entries.mark[e], given, row)
                     gather(algebra.kinds, work, s * width + t, work, spare)
     for s in range(sets):
-        if not stays(step, s, letter):
+        if not stays(step, s, letter) and (s > 0 or begins):
             for t in range(1, sets):
                 copy(matrix, base + s * width + t, work, s * width + t)
 

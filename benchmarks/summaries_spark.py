@@ -1,0 +1,94 @@
+"""Summaries on Spark: one stream without keys, cut into stretches, by two cores against one."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+import acelera as ac
+from measuring import apart, heading, in_turns, line
+
+QUERIES = {
+    "A ; B+, count and sum": ("SUMMARIZE log2_count(*), avg(b.v) AS mean MATCH A ; B+ AS b", 1.6),
+    "A ; B, count and sum": ("SUMMARIZE count(*), sum(b.v) AS total MATCH A ; B AS b", 1.6),
+    "A ; B, by hours": ("SUMMARIZE count(*), sum(b.v) AS total MATCH A ; B AS b OVER 1 HOURS EVERY 30 MINUTES", None),
+}
+
+
+def events(size: int, path: Path) -> None:
+    """Seeded events in a file, one a millisecond; most matter."""
+    rng = np.random.default_rng(1)
+    table = pa.table(
+        {
+            "type": pa.array(["A", "B", "C"]).take(pa.array(rng.choice(3, size, p=[0.3, 0.6, 0.1]))),
+            "v": rng.integers(0, 100, size),
+            "ts": pa.array(np.arange(size) * 1000, pa.timestamp("us", "UTC")),
+        }
+    )
+    pq.write_table(table, path, row_group_size=500_000)
+
+
+def session(cores: int) -> Any:
+    """A local Spark."""
+    from pyspark.sql import SparkSession
+
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    builder = SparkSession.builder.master(f"local[{cores}]").appName("benchmark")
+    options = {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.shuffle.partitions": "4",
+        "spark.driver.memory": "4g",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+    }
+    for name, value in options.items():
+        builder = builder.config(name, value)
+    spark = builder.getOrCreate()
+    spark.sparkContext.setLogLevel("ERROR")
+    return spark
+
+
+def measured(folder: str, cores: int, rounds: int) -> None:
+    """How long each query takes with so many cores, written to a file."""
+    spark = session(cores)
+    frame = spark.read.parquet(f"{folder}/events.parquet")
+    works = {
+        name: lambda text=text: ac.query(text).run(frame, order_by="ts").toArrow()  # type: ignore[misc]
+        for name, (text, _) in QUERIES.items()
+    }
+    for work in works.values():  # Spark, its workers and kernels get warm
+        work()
+    Path(folder, f"{cores}.json").write_text(json.dumps(in_turns(works, rounds)))
+    spark.stop()
+
+
+def main() -> None:
+    """Print the ratios."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--events", type=int, default=5_000_000)
+    parser.add_argument("--rounds", type=int, default=3)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        events(options.events, Path(folder, "events.parquet"))
+        found = {}
+        for cores in (1, 2):
+            apart(measured, folder, cores, options.rounds)
+            found[cores] = json.loads(Path(folder, f"{cores}.json").read_text())
+    heading(f"{options.events:,} events without keys, two cores against one")
+    for name, (_, bar) in QUERIES.items():
+        one, two = found[1][name], found[2][name]
+        line(name, one / two, "times as quick", at_least=bar, note=f"{one:.1f} s and {two:.1f} s")
+
+
+if __name__ == "__main__":
+    main()
