@@ -16,9 +16,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import acelera as ac
-from acelera.engine.summaries import choice, folding
+from acelera.engine.summaries import folding, summary_choice
 from acelera.engine.summaries.object_summarizer import ObjectSummarizer
-from acelera.engine.summaries.summarizer import ComponentSummarizer
+from acelera.engine.summaries.summarizer import ByComponents
 from acelera.engine.summaries.summary_session import SummarySession
 from acelera.language.aggregates import Failure, find_aggregate
 from acelera.language.schema import schema_of
@@ -58,7 +58,7 @@ def define() -> None:
 @contextmanager
 def by_value() -> Iterator[None]:
     """All summaries run value by value, even those that need not."""
-    with patch.object(choice, "_layout", lambda *_: "it is asked for"):
+    with patch.object(summary_choice, "_layout", lambda *_: "it is asked for"):
         yield
 
 
@@ -124,7 +124,7 @@ def test_the_meaning_is_followed(text: str, bag_union: Any) -> None:
 
 def test_components_are_taken_where_they_cover_all() -> None:
     text = "SUMMARIZE sum(A.v), avg(A.d) MATCH A+ BY start"
-    assert isinstance(summarizer_of(text, TABLE), ComponentSummarizer)
+    assert isinstance(summarizer_of(text, TABLE), ByComponents)
 
 
 def test_many_totals() -> None:

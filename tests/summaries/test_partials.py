@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 
 import acelera as ac
 from acelera.engine.compiled_query import CompiledQuery
+from acelera.engine.machines.reachable import reachable_sets
 from acelera.engine.positions import distances_matter
 from acelera.engine.session.order import order_columns, sorted_indices
 from acelera.engine.summaries.matrices import matrix
-from acelera.engine.summaries.stretches import Slice, reachable_sets
+from acelera.engine.summaries.stretches import MOST_SETS, Slice
 from acelera.language import ast
 from acelera.language.lowering import UnsupportedError
 from acelera.language.schema import schema_of
@@ -92,7 +93,7 @@ def is_position(key: ast.GroupKey) -> bool:
 def chained(case: SummaryCase, cuts: list[int]) -> pa.Table | str | None:
     """The stream read in stretches; None if it cannot be."""
     query = compiled(case)
-    reachable = reachable_sets(query.strategy)
+    reachable = reachable_sets(query.plan, MOST_SETS)
     if reachable is None or query.plan.split_by or distances_matter(query.checked, query.plan):
         return None
     table = in_order(case.table, query)

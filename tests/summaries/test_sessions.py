@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import acelera as ac
-from acelera.engine.summaries import choice
+from acelera.engine.summaries import summary_choice
 from acelera.engine.summaries.summary_session import SummarySession
 from summaries.strategies import SummaryCase, long_cases, same, short_cases
 
@@ -63,7 +63,7 @@ def test_cuts_and_snapshots_change_nothing_in_long_streams(
 @EXAMPLES
 @given(case=long_cases())
 def test_matrices_find_what_is_found_by_start(case: SummaryCase) -> None:
-    with patch.object(choice, "_flat", lambda *_: None):
+    with patch.object(summary_choice, "_flat", lambda *_: None):
         expected = case.run("engine")
     assert same(expected, case.run("engine"))
 

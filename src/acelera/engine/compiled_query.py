@@ -19,7 +19,7 @@ from acelera.engine.session.description import stream_of
 from acelera.engine.session.session import Session
 from acelera.engine.storage.snapshots import Section, fingerprint_of, unpack
 from acelera.engine.storage.validation import fitting
-from acelera.engine.summaries.choice import SummaryStrategy, summary_strategy
+from acelera.engine.summaries.summary_choice import SummaryStrategy, summary_strategy
 from acelera.engine.summaries.summary_session import SummarySession
 from acelera.errors import SnapshotError
 from acelera.language import ast

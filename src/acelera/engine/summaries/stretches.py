@@ -19,7 +19,7 @@ from acelera.engine.machines.reachable import Reachable
 from acelera.engine.machines.table_machine import TableMachine
 from acelera.engine.nodes.vector_arena import VectorArena
 from acelera.engine.nodes.vectors import UNKNOWN_PART
-from acelera.engine.summaries.columns import times
+from acelera.engine.summaries.summary_columns import times
 from acelera.engine.ticks import FAR_PAST
 
 Ints = npt.NDArray[Any]

@@ -22,13 +22,13 @@ from acelera.engine.predicates.letters import Alphabet
 from acelera.engine.storage import validation as check
 from acelera.engine.storage.growing import grown
 from acelera.engine.storage.snapshots import Section
-from acelera.engine.summaries.columns import KeyColumns, ValueColumns
 from acelera.engine.summaries.finishing import finished
 from acelera.engine.summaries.grouping import PARTITION, POSITION, TIME, WINDOW, Grouping, Known
 from acelera.engine.summaries.layout import Layout
 from acelera.engine.summaries.partials import unfinished
 from acelera.engine.summaries.rows import column_of_numbers
 from acelera.engine.summaries.stretches import Slice
+from acelera.engine.summaries.summary_columns import KeyColumns, ValueColumns
 from acelera.engine.summaries.totals import Totals
 from acelera.engine.summaries.windows import Spans
 from acelera.language.checker import Checked

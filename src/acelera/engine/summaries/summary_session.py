@@ -17,11 +17,11 @@ from acelera.engine.session.incoming import Incoming
 from acelera.engine.session.pages import Page
 from acelera.engine.session.session import Session
 from acelera.engine.storage.snapshots import Section, fingerprint_of, pack
-from acelera.engine.summaries.choice import SummaryStrategy
-from acelera.engine.summaries.columns import times
 from acelera.engine.summaries.rows import ResultRows
 from acelera.engine.summaries.stretches import Slice, seed
 from acelera.engine.summaries.summarizer import ComponentSummarizer, Groups
+from acelera.engine.summaries.summary_choice import SummaryStrategy
+from acelera.engine.summaries.summary_columns import times
 from acelera.engine.ticks import FAR_PAST
 from acelera.errors import AceleraWarning, SnapshotError
 from acelera.language.checker import Checked
