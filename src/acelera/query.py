@@ -188,6 +188,8 @@ class Query:
     ) -> pa.Table:
         """Find all matches in a table; a Spark DataFrame, or one for each event type, gives a Spark DataFrame.
 
+        A query with SUMMARIZE gives the rows of its summary, by window and keys.
+
         Parameters
         ----------
         table
@@ -212,8 +214,8 @@ class Query:
             rows of matches it is NULL.
         limit
             How many matches to make at most: the first by where they end, and a warning if there are more. Without it,
-            a result that does not fit into memory is a TooManyMatchesError. On Spark it is `.limit` of the result: any
-            of them, and no warning.
+            a result that does not fit into memory is a TooManyMatchesError. Of a summary it is the first rows. On
+            Spark it is `.limit` of the result: any of them, and no warning.
 
         >>> import acelera as ac
         >>> rows = [{"type": "A", "v": 1}, {"type": "B", "v": 2}, {"type": "B", "v": 3}]
@@ -247,7 +249,7 @@ class Query:
                 "Say its type with acelera.aggregate(…, returns=…)"
             ) from error
         if limit is not None and len(rows) > limit:
-            warn_of_more(limit, stacklevel=3)
+            warn_of_more(limit, 3, checked.summary is not None)
         return to_table(rows[:limit], checked.schema_of_result)
 
     def report(
@@ -358,9 +360,10 @@ class Query:
             raise UsageError("stream reads in this process; a Spark DataFrame, batch or streaming, goes to run")
         check_limit(limit)
         schema, tables = in_batches(source)
+        summary = self.clauses.summary is not None
         session = self.open(schema, order_by=order_by, type_column=type_column, event_type=event_type, ties=ties)
         pages = watched(session, chain((page for table in tables for page in session.pages(table)), session.rest()))
-        return pa.RecordBatchReader.from_batches(session.schema, (page.rows for page in limited(pages, limit)))
+        return pa.RecordBatchReader.from_batches(session.schema, (page.rows for page in limited(pages, limit, summary)))
 
     def resume(self, snapshot: bytes) -> Session:
         """Go on with a stream from the snapshot of a session of the same query.
@@ -400,7 +403,11 @@ class Query:
                 table, numbers = table.take(pa.array(indices)), numbers[indices]
         with told_of_memory(session):
             pages = chain(session.pages(table, numbers), session.rest())
-            result = session.table(gathered(session, pages, limit))
+            summary = compiled.checked.summary is not None
+            result = session.table(gathered(session, pages, None if summary else limit))
+        if summary and limit is not None and result.num_rows > limit:  # the first rows by window and keys
+            result = result.slice(0, limit)
+            warn_of_more(limit, 4, summary)
         if session.types_not_seen():
             warn_of_misspelt_types(self.pattern.event_types, whole, compiled.schema, not result.num_rows)
         return result

@@ -101,7 +101,7 @@ def report(context: click.Context, /, **given: Any) -> None:
         with page_written():
             write(found, page)
     if not given["quiet"]:
-        outcome = Outcome(found.events_found, found.matches_found, counted=found.counted)
+        outcome = Outcome(found.events_found, found.matches_found, counted=found.counted, what=job.what)
         tell(f"{outcome.summary(shown.elapsed)}; see {page}")
 
 

@@ -67,10 +67,13 @@ def _run(job: Job, target: str, spark: Any, progress: Progress) -> Outcome:
     progress.begin("running")
     result = job.query.run(frames.get(None, frames), **job.options)
     if job.output is None:
+        summary = job.query.pattern.check(job.query.clauses, None).summary
+        if summary is not None and summary.order:
+            result = result.orderBy(*(quoted(name) for name in summary.order))
         rows = result.limit(job.shown + 1).toArrow().to_pylist()
         if len(rows) > job.shown:
-            return Outcome(None, job.shown, rows[: job.shown], more=True)
-        return Outcome(sum(_rows(*each) for each in observed), len(rows), rows)
+            return Outcome(None, job.shown, rows[: job.shown], more=True, what=job.what)
+        return Outcome(sum(_rows(*each) for each in observed), len(rows), rows, what=job.what)
     refuse_unfit(job.output, arrow_schema(result))
     for each in result.schema.fields:
         if each.dataType.simpleString() == "void":  # which no file can hold
@@ -81,8 +84,8 @@ def _run(job: Job, target: str, spark: Any, progress: Progress) -> Outcome:
     writer.format(job.output.format).options(**WRITING).save(target)
     found = _rows(matches, result)
     if found == job.limit:
-        return Outcome(None, found, more=None)
-    return Outcome(sum(_rows(*each) for each in observed), found)
+        return Outcome(None, found, more=None, what=job.what)
+    return Outcome(sum(_rows(*each) for each in observed), found, what=job.what)
 
 
 def _rows(observation: Any, frame: Any) -> int:
