@@ -40,7 +40,7 @@ from acelera.tables import described_by, in_batches, to_arrow, to_rows, to_table
 if TYPE_CHECKING:  # and in functions, where they are needed: the engine takes a while to be imported
     from acelera.engine.compiled_query import CompiledQuery
     from acelera.engine.session.session import Session
-    from acelera.report import About, Findings, Limits
+    from acelera.report import About, Findings, Limits, SummaryFindings
 
 METHODS = ("engine", "automaton", "semantics")
 TIES = ("error", "keep")
@@ -269,7 +269,8 @@ class Query:
         The table and the options are those of `run`; a Spark DataFrame must be batch. The page needs no other file and
         no network; folders of its path are made if they are not there. It shows the first `matches` by where they end,
         with all their events and those nearest to them, up to `events`; counts are over all events and matches, and the
-        page says what is left out.
+        page says what is left out. Of a summary it shows the first `matches` rows, and a chart of them; its matches are
+        not listed.
 
         >>> import acelera as ac, tempfile, pathlib
         >>> rows = [{"type": "A", "v": 1}, {"type": "B", "v": 2}, {"type": "B", "v": 3}]
@@ -284,7 +285,9 @@ class Query:
         options = {"order_by": order_by, "type_column": type_column, "event_type": event_type}
         return write(self.findings(table, options, Limits(matches, events), ties), Path(path))
 
-    def findings(self, table: object, options: Mapping[str, Any], limits: Limits, ties: str = "error") -> Findings:
+    def findings(
+        self, table: object, options: Mapping[str, Any], limits: Limits, ties: str = "error"
+    ) -> Findings | SummaryFindings:
         """What `report` shows, before it is a page; the options are those of `run`."""
         from acelera.report import find
 

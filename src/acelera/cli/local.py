@@ -22,7 +22,7 @@ from acelera.tables import plain_values
 if TYPE_CHECKING:
     from acelera.engine.session.pages import Page
     from acelera.engine.session.session import Session
-    from acelera.report import Findings, Limits
+    from acelera.report import Findings, Limits, SummaryFindings
 
 
 def explain_here(job: Job) -> str:
@@ -76,7 +76,7 @@ def _found(
     yield from session.rest()
 
 
-def find_here(job: Job, progress: Progress, limits: Limits) -> Findings:
+def find_here(job: Job, progress: Progress, limits: Limits) -> Findings | SummaryFindings:
     """What a report shows of files; all rows are read into memory."""
     sources = _sources(job, progress)
     described = _described(sources)

@@ -147,7 +147,8 @@ class Stream:
             return []
         session = self._open_itself()
         pages = chain(session.pages(pa.concat_tables(self._batches)), session.rest())
-        return session.table(list(pages)).to_pylist()
+        rows: list[dict[str, Any]] = session.table(list(pages)).to_pylist()
+        return rows
 
     def events(self) -> list[pa.Table]:
         """All events, one by one."""

@@ -17,7 +17,7 @@ from acelera.spark.schemas import arrow_schema
 from acelera.spark.spark_expressions import quoted
 
 if TYPE_CHECKING:
-    from acelera.report import Findings, Limits
+    from acelera.report import Findings, Limits, SummaryFindings
 
 Result = TypeVar("Result")
 
@@ -37,7 +37,7 @@ def run_on_spark(job: Job, progress: Progress, debug: bool) -> Outcome:
         return _on_spark(progress, debug, lambda spark: _run(job, target, spark, progress))
 
 
-def find_on_spark(job: Job, progress: Progress, debug: bool, limits: Limits) -> Findings:
+def find_on_spark(job: Job, progress: Progress, debug: bool, limits: Limits) -> Findings | SummaryFindings:
     """What a report shows of files."""
     return _on_spark(progress, debug, lambda spark: _find(job, spark, progress, limits))
 
@@ -48,7 +48,7 @@ def _on_spark(progress: Progress, debug: bool, work: Callable[[Any], Result]) ->
         return watched(spark, progress, lambda: work(spark))
 
 
-def _find(job: Job, spark: Any, progress: Progress, limits: Limits) -> Findings:
+def _find(job: Job, spark: Any, progress: Progress, limits: Limits) -> Findings | SummaryFindings:
     progress.begin("looking at the input")
     frames = frames_of(spark, job.inputs, job.order_by)
     progress.begin("running")
