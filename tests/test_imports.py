@@ -25,6 +25,7 @@ LAYERS = """
     engine.machines
     engine.results
     engine.session
+    engine.summaries
     engine.compiled_query
     spark
     explanation
