@@ -50,6 +50,26 @@ def test_rows_are_what_run_gives(select: str) -> None:
     assert t.rows == q.run([{"type": letter} for letter in "AABB"]).to_pylist()
 
 
+def test_rows_of_a_summary_are_those_over_all_events_so_far() -> None:
+    t = Tester("SUMMARIZE count(*), sum(B.v) AS total MATCH A ; B PARTITION BY k BY k OVER 1 MINUTE", order_by="ts")
+    assert t.rows == []
+    assert len(t.push("A(k=1)@0s A(k=2)@1s B(k=2, v=5)@2s B(k=1, v=1)@3s")) == 2
+    assert [(row["k"], row["count"], row["total"]) for row in t.rows] == [(1, 1, 1), (2, 1, 5)]
+    t.push("B(k=1, v=3)@59s B(k=1, v=9)@60s")
+    assert [(row["k"], row["count"], row["total"]) for row in t.rows] == [(1, 2, 4), (2, 1, 5)]
+    assert len(t.matches) == 4  # of which one is in no window
+
+
+def test_what_is_wrong_with_a_summary_is_told_at_the_first_push() -> None:
+    t = Tester("SUMMARIZE sum(A.s) MATCH A")
+    with pytest.raises(ac.QueryCheckError, match="`sum` takes numbers"):
+        t.push("A(s='x')")
+    unknown = Tester("SUMMARIZE sum(A.v) MATCH A")
+    unknown.push("A(w=1)")
+    assert unknown.rows == [{"sum_A_v": None}]
+    assert "`v` is NULL" in unknown.explain()
+
+
 def test_made_events_stand_where_their_match_ends() -> None:
     t = Tester("MATCH A ; B+ AGG n[k <- count(B)] PROJECT A, n")
     assert shown(t.push("ABB")) == [

@@ -40,7 +40,7 @@ from acelera.tables import described_by, in_batches, to_arrow, to_rows, to_table
 if TYPE_CHECKING:  # and in functions, where they are needed: the engine takes a while to be imported
     from acelera.engine.compiled_query import CompiledQuery
     from acelera.engine.session.session import Session
-    from acelera.report import About, Findings, Limits
+    from acelera.report import About, Findings, Limits, SummaryFindings
 
 METHODS = ("engine", "automaton", "semantics")
 TIES = ("error", "keep")
@@ -188,6 +188,8 @@ class Query:
     ) -> pa.Table:
         """Find all matches in a table; a Spark DataFrame, or one for each event type, gives a Spark DataFrame.
 
+        A query with SUMMARIZE gives the rows of its summary, by window and keys.
+
         Parameters
         ----------
         table
@@ -212,8 +214,8 @@ class Query:
             rows of matches it is NULL.
         limit
             How many matches to make at most: the first by where they end, and a warning if there are more. Without it,
-            a result that does not fit into memory is a TooManyMatchesError. On Spark it is `.limit` of the result: any
-            of them, and no warning.
+            a result that does not fit into memory is a TooManyMatchesError. Of a summary it is the first rows. On
+            Spark it is `.limit` of the result: any of them, and no warning.
 
         >>> import acelera as ac
         >>> rows = [{"type": "A", "v": 1}, {"type": "B", "v": 2}, {"type": "B", "v": 3}]
@@ -247,7 +249,7 @@ class Query:
                 "Say its type with acelera.aggregate(…, returns=…)"
             ) from error
         if limit is not None and len(rows) > limit:
-            warn_of_more(limit, stacklevel=3)
+            warn_of_more(limit, 3, checked.summary is not None)
         return to_table(rows[:limit], checked.schema_of_result)
 
     def report(
@@ -267,7 +269,8 @@ class Query:
         The table and the options are those of `run`; a Spark DataFrame must be batch. The page needs no other file and
         no network; folders of its path are made if they are not there. It shows the first `matches` by where they end,
         with all their events and those nearest to them, up to `events`; counts are over all events and matches, and the
-        page says what is left out.
+        page says what is left out. Of a summary it shows the first `matches` rows, and a chart of them; its matches are
+        not listed.
 
         >>> import acelera as ac, tempfile, pathlib
         >>> rows = [{"type": "A", "v": 1}, {"type": "B", "v": 2}, {"type": "B", "v": 3}]
@@ -282,7 +285,9 @@ class Query:
         options = {"order_by": order_by, "type_column": type_column, "event_type": event_type}
         return write(self.findings(table, options, Limits(matches, events), ties), Path(path))
 
-    def findings(self, table: object, options: Mapping[str, Any], limits: Limits, ties: str = "error") -> Findings:
+    def findings(
+        self, table: object, options: Mapping[str, Any], limits: Limits, ties: str = "error"
+    ) -> Findings | SummaryFindings:
         """What `report` shows, before it is a page; the options are those of `run`."""
         from acelera.report import find
 
@@ -358,9 +363,10 @@ class Query:
             raise UsageError("stream reads in this process; a Spark DataFrame, batch or streaming, goes to run")
         check_limit(limit)
         schema, tables = in_batches(source)
+        summary = self.clauses.summary is not None
         session = self.open(schema, order_by=order_by, type_column=type_column, event_type=event_type, ties=ties)
         pages = watched(session, chain((page for table in tables for page in session.pages(table)), session.rest()))
-        return pa.RecordBatchReader.from_batches(session.schema, (page.rows for page in limited(pages, limit)))
+        return pa.RecordBatchReader.from_batches(session.schema, (page.rows for page in limited(pages, limit, summary)))
 
     def resume(self, snapshot: bytes) -> Session:
         """Go on with a stream from the snapshot of a session of the same query.

@@ -54,6 +54,39 @@ def only(*names: str) -> bool:
     return sorted(each.name for each in Path().iterdir()) == sorted(["q.acel", *names])
 
 
+# --- summaries ----------------------------------------------------------------------------------------------------
+
+SUMMARY = "SUMMARIZE count(*) AS n, avg(b.price) AS mean MATCH SELL AS a ; SELL AS b BY a.name"
+
+
+def test_rows_of_a_summary_are_shown_and_written(run: Run) -> None:
+    Path("s.acel").write_text(SUMMARY)
+    result = run("ticks.csv", "--order-by", "ts", query="s.acel")
+    assert result.exit_code == 0 and "│ ACME   │ 2 │ 101.75 │" in result.stdout
+    assert result.stderr.startswith("4 events, 2 rows, ")
+    expected = [{"a_name": "ACME", "n": 2, "mean": 101.75}, {"a_name": "INTL", "n": 1, "mean": 101.5}]
+    for name in ("o.csv", "o.json", "o.parquet"):
+        assert run("ticks.csv", "--order-by", "ts", "-o", name, query="s.acel").exit_code == 0
+    assert pq.read_table("o.parquet").to_pylist() == expected
+    assert pa.csv.read_csv("o.csv").to_pylist() == expected
+    assert [json.loads(line) for line in Path("o.json").read_text().splitlines()] == expected
+
+
+def test_rows_of_a_summary_are_limited_in_their_order(run: Run) -> None:
+    Path("s.acel").write_text("SUMMARIZE count(*) MATCH SELL AS a ; ANY BY a.price, end")
+    result = run("ticks.csv", "--order-by", "ts", "--limit", 3, "-o", "o.parquet", query="s.acel")
+    assert (
+        result.stderr.startswith("the first 3 rows, ") and "there are more, which --limit leaves out" in result.stderr
+    )
+    assert [row["end"] for row in pq.read_table("o.parquet").to_pylist()] == [2, 3, 4]
+
+
+def test_a_summary_is_written_also_if_its_windows_are_open_at_the_end(run: Run) -> None:
+    Path("s.acel").write_text("SUMMARIZE count(*) MATCH SELL OVER 2 SECONDS")
+    assert run("ticks.csv", "--order-by", "ts", "-o", "o.parquet", query="s.acel").exit_code == 0
+    assert pq.read_table("o.parquet").column("count").to_pylist() == [1, 2]
+
+
 # --- what goes in -------------------------------------------------------------------------------------------------
 
 

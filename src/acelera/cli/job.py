@@ -36,6 +36,11 @@ class Job:
         return self.limit or 20
 
     @property
+    def what(self) -> str:
+        """What a row of the result is: a match, or a row of a summary."""
+        return "match" if self.query.clauses.summary is None else "row"
+
+    @property
     def options(self) -> dict[str, Any]:
         """How the stream is to be read, as `Query.run` takes it."""
         return {
@@ -50,7 +55,7 @@ class Outcome:
     """How many events were read and matches found, as far as that is known; rows to show, if they are not written.
 
     If matches were not `counted` to the end, there are more of them. `more`: a limit left some out; None if that is not
-    known.
+    known. `what` each of them is: a row, if matches are summarized.
     """
 
     events: int | None
@@ -58,6 +63,7 @@ class Outcome:
     rows: Sequence[Mapping[str, Any]] | None = None
     more: bool | None = False
     counted: bool = True
+    what: str = "match"
 
     def summary(self, seconds: float) -> str:
         """One line.
@@ -66,11 +72,11 @@ class Outcome:
         '12,000 events, 34 matches, 5.2 s'
         """
         if self.more is None or self.more:
-            told = f"the first {count(self.matches, 'match')}, {seconds:.1f} s"
+            told = f"the first {count(self.matches, self.what)}, {seconds:.1f} s"
             if self.rows is None:
                 return f"{told}; there {'are' if self.more else 'may be'} more, which --limit leaves out"
             return f"{told}; there are more: --limit shows more of them, -o writes all"
-        told = f"{'' if self.counted else 'more than '}{count(self.matches, 'match')}, {seconds:.1f} s"
+        told = f"{'' if self.counted else 'more than '}{count(self.matches, self.what)}, {seconds:.1f} s"
         return told if self.events is None else f"{count(self.events, 'event')}, {told}"
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -20,7 +20,9 @@ from acelera.spelling import warn_of_misspelt_types
 from acelera.tables import plain_values
 
 if TYPE_CHECKING:
-    from acelera.report import Findings, Limits
+    from acelera.engine.session.pages import Page
+    from acelera.engine.session.session import Session
+    from acelera.report import Findings, Limits, SummaryFindings
 
 
 def explain_here(job: Job) -> str:
@@ -29,7 +31,8 @@ def explain_here(job: Job) -> str:
 
 
 def run_here(job: Job, progress: Progress) -> Outcome:
-    """Find the matches in files, and write them or give the first of them."""
+    """Find the matches in files, and write them or give the first of them; the same with the rows of a summary."""
+    progress.what = job.what
     sources = _sources(job, progress)
     described = _described(sources)
     session = job.query.open(described, ties=job.ties, **job.options)
@@ -39,29 +42,41 @@ def run_here(job: Job, progress: Progress) -> Outcome:
     reading = _Reading(sources, stream, progress)
     shown: list[pa.RecordBatch] = []
     types: set[str | None] = set()
-    limit = job.shown if job.output is None else job.limit
+    limit, found = job.shown if job.output is None else job.limit, 0
+    pages = _found(session, reading, stream.type_column, types, progress)
+    batches: Iterable[pa.RecordBatch] = (page.rows for page in pages)
+    if job.query.clauses.summary is not None:  # whose rows come in the order of windows and keys
+        batches = session.table(list(pages)).to_batches()
     with ExitStack() as stack:
         write = shown.append if job.output is None else stack.enter_context(writer(job.output, session.schema))
-        for rows, numbers in reading.batches():
-            before = session.matches
-            for page in session.pages(rows, numbers):
-                room = None if limit is None else max(0, limit - session.matches + page.rows.num_rows)
-                write(page.rows.slice(0, room))
-                if limit is not None and session.matches > limit:
-                    first = None if job.output is not None else pa.Table.from_batches(shown).to_pylist()
-                    return Outcome(None, limit, first, more=True)
-            if stream.type_column is not None:
-                types.update(rows.column(stream.type_column).unique().to_pylist())
-            progress.advance(rows.num_rows, session.matches - before)
+        for batch in batches:
+            found += batch.num_rows
+            write(batch if limit is None else batch.slice(0, max(0, limit - found + batch.num_rows)))
+            if limit is not None and found > limit:
+                first = None if job.output is not None else pa.Table.from_batches(shown).to_pylist()
+                return Outcome(None, limit, first, more=True, what=job.what)
     if stream.type_column is not None and session.types_not_seen():
         warn_of_misspelt_types(
             job.query.pattern.event_types, pa.table({stream.type_column: list(types)}), stream, not session.matches
         )
     rows_found = None if job.output is not None else pa.Table.from_batches(shown, session.schema).to_pylist()
-    return Outcome(session.events, session.matches, rows_found)
+    return Outcome(session.events, found, rows_found, what=job.what)
 
 
-def find_here(job: Job, progress: Progress, limits: Limits) -> Findings:
+def _found(
+    session: Session, reading: _Reading, type_column: str | None, types: set[str | None], progress: Progress
+) -> Iterator[Page]:
+    """What a session finds in the rows that are read, whose types are noted."""
+    for rows, numbers in reading.batches():
+        before = session.matches
+        yield from session.pages(rows, numbers)
+        if type_column is not None:
+            types.update(rows.column(type_column).unique().to_pylist())
+        progress.advance(rows.num_rows, session.matches - before)
+    yield from session.rest()
+
+
+def find_here(job: Job, progress: Progress, limits: Limits) -> Findings | SummaryFindings:
     """What a report shows of files; all rows are read into memory."""
     sources = _sources(job, progress)
     described = _described(sources)

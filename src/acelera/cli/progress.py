@@ -26,7 +26,7 @@ class Progress:
 
     def __init__(self) -> None:
         self.started = self._since = time.monotonic()
-        self.doing, self.unit = "starting", "events"
+        self.doing, self.unit, self.what = "starting", "events", "match"
         self.done, self.total, self.matches = 0, 0, 0
 
     def begin(self, doing: str, total: int = 0, unit: str = "events") -> None:
@@ -64,7 +64,7 @@ class Progress:
         if self.done or self.total:
             parts[0] += f": {self.done:,}" + (f" of {self.total:,}" if self.total else "") + f" {self.unit}"
         if self.matches:
-            parts.append(count(self.matches, "match"))
+            parts.append(count(self.matches, self.what))
         if self.done and self.unit == "events" and spent > 0.5:
             parts.append(f"{self.done / spent:,.0f} a second")
         parts.append(f"{self.elapsed:.0f} s")

@@ -32,7 +32,7 @@ from acelera.cli.progress import Progress, progress
 from acelera.errors import UsageError
 
 if TYPE_CHECKING:
-    from acelera.report import Findings
+    from acelera.report import Findings, SummaryFindings
 
 EVENTS = 10_000
 """How many events the page of a query shows, if nothing is said."""
@@ -56,7 +56,13 @@ EVENTS = 10_000
     show_default=True,
     help="The page, name.html; its folders are made, and a page that is there is replaced.",
 )
-@click.option("--matches", type=click.IntRange(0), default=1000, show_default=True, help="How many matches to show.")
+@click.option(
+    "--matches",
+    type=click.IntRange(0),
+    default=1000,
+    show_default=True,
+    help="How many matches, or rows of a summary, to show.",
+)
 @click.option(
     "--events", type=click.IntRange(0), help="How many events to show.  [default: 10000, and 5000 of a program]"
 )
@@ -70,6 +76,7 @@ def report(context: click.Context, /, **given: Any) -> None:
 
     The page is one HTML file: the query, its automaton, its matches on a timeline, counts and the result. It shows the
     first matches by where they end, with all their events and those nearest to them; counts are over everything.
+    Of a query with SUMMARIZE, it shows the rows of the summary, as a chart and as a table.
 
     INPUTs and options are those of `acelera run`, and so are the exit codes. It runs on Spark, which gives back only
     what the page shows; with --in-process, all rows are read into memory here.
@@ -101,7 +108,7 @@ def report(context: click.Context, /, **given: Any) -> None:
         with page_written():
             write(found, page)
     if not given["quiet"]:
-        outcome = Outcome(found.events_found, found.matches_found, counted=found.counted)
+        outcome = Outcome(found.events_found, found.rows_found, counted=found.counted, what=job.what)
         tell(f"{outcome.summary(shown.elapsed)}; see {page}")
 
 
@@ -137,7 +144,7 @@ def _page(name: str, inputs: Sequence[Input]) -> Path:
     return path
 
 
-def _found(job: Job, given: dict[str, Any], shown: Progress) -> Findings:
+def _found(job: Job, given: dict[str, Any], shown: Progress) -> Findings | SummaryFindings:
     from acelera.report import Limits
 
     limits = Limits(given["matches"], EVENTS if given["events"] is None else given["events"])

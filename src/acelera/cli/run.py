@@ -54,7 +54,7 @@ _DELAY = r"\d+ (millisecond|second|minute|hour|day|week)s?"
 @click.option(
     "--limit",
     type=click.IntRange(1),
-    help="How many matches, or events of each label, at most.  [default: 20 without -o]",
+    help="How many matches, rows of a summary, or events of each label, at most.  [default: 20 without -o]",
 )
 @click.option("--in-process", is_flag=True, help="Without Spark: read the files in this process.")
 @WHAT_TIES
@@ -73,7 +73,8 @@ def run(context: click.Context, /, **given: Any) -> None:
     An INPUT is a file or a folder of parquet, CSV (with a header) or JSON lines; several are one stream. NAME=path
     says that all rows of a path are events of the type NAME. Matches are written to OUT, or the first of them shown;
     with --limit only so many are found, the first by where they end, and it says whether there are more.
-    OUT appears when all is done, and not at all if something fails.
+    OUT appears when all is done, and not at all if something fails. A query with SUMMARIZE gives the rows of its
+    summary in place of matches, by window and keys.
 
     It runs on Spark: the one that SPARK_REMOTE, spark-submit or MASTER name, or else one on this machine, which writes
     OUT as a folder of files. With --in-process, files are read here and OUT is one file: rows are read piece by piece

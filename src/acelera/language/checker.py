@@ -247,7 +247,8 @@ class _Checker:
             near = did_you_mean(name, bindings.bound())
             hint = f"variables there: {', '.join(bindings.bound()) or 'none'}"
             if not to_the_left and not with_attribute:
-                hint += f"; an attribute is written with its variable, as in x.{written(name)}"
+                own = "x" if name != "x" else "y"
+                hint += f"; an attribute is written with its variable, as in {own}.{written(name)}"
             if name in self.elsewhere:
                 hint = f"`{name}` is bound elsewhere; FILTER, AGG and PROJECT see what is left of them in their bracket"
             self.wrong(f"the formula{' to the left' if to_the_left else ''} never binds `{name}`{near}", span, hint)

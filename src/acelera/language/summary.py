@@ -77,6 +77,12 @@ class Summarized:
         return pa.schema([*fields, *(pa.field(item.name, item.type.arrow) for item in self.items)])
 
     @property
+    def order(self) -> list[str]:
+        """The columns that rows are ordered by: those of the window, then the keys."""
+        window = [] if self.windows is None else ["window_start", "window_end"]
+        return [*window, *(column.name for column in self.keys)]
+
+    @property
     def bounds(self) -> set[tuple[bool, bool | None]]:
         """Of the bounds of a match that are keys, whether it is the end, and whether it is a time."""
         sources = [column.source for column in self.keys]

@@ -27,6 +27,8 @@ WINDOW = ("window_start", "window_end")
 _LONGEST = 2**63 - 1
 _NANOSECONDS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 _TOTALS = "totals are count(*), count(x) and aggregates such as sum(x.price)"
+_KEY_ALREADY = "it is a key of BY, and so a column already: leave it out here"
+_LOGARITHMS = ("log", "log2", "ln", "log10")
 
 
 class Scope(Protocol):
@@ -69,7 +71,8 @@ def check_summary(scope: Scope, clauses: ast.Clauses, summary: ast.Summary, bind
     items = tuple(checker.item(item) for item in summary.items)
     keys = tuple(checker.key(key) for key in summary.by)
     windows, window_type = (None, None) if summary.over is None else checker.windows(summary.over)
-    names = [*(key.name for key in keys), *(item.name for item in items)]
+    names = [*(key.name if checker.is_known(node) else "" for key, node in zip(keys, summary.by, strict=True))]
+    names += [item.name for item in items]
     checker.names(names, [node.span for node in (*summary.by, *summary.items)])
     if summary.having is not None:
         checker.having(summary.having, keys, items, window_type)
@@ -115,7 +118,12 @@ class _SummaryChecker:
                 hint = f"write {total}, and compute with totals outside of it: 2 * {total}"
                 if node.function == "count":
                     hint = "count(*) counts matches, count(x) the events of the variable x"
+                elif len({each for each in ast.walk(node) if isinstance(each, ast.Attribute)}) > 1:
+                    hint = f"write {total}; what is computed from several attributes must be a column of the table"
                 self.scope.wrong(f"`{node.function}` takes an attribute of a variable", node.span, hint)
+            elif isinstance(node, ast.Call) and node.function in _LOGARITHMS and node.function not in FUNCTIONS:
+                hint = "log2_count(*) is the logarithm of the number of matches, to the base 2"
+                self.scope.wrong(f"there is no function `{node.function}`", node.span, hint)
 
     def refuse_attributes(self, nodes: Sequence[ast.Expression]) -> None:
         """All that is said of events is said by totals."""
@@ -123,10 +131,18 @@ class _SummaryChecker:
             if isinstance(node, ast.Attribute) and node.variable is not None:
                 shown = print_expression(node)
                 hint = f"write a total over all matches, such as sum({shown}), or make it a key: BY {shown}"
+                if (node.variable, node.name) in self.keys_of_events:
+                    hint = _KEY_ALREADY
                 self.scope.wrong(f"{shown} is an attribute of events, and no total", node.span, hint)
             elif isinstance(node, ast.Attribute):
                 shown, hint = written(node.name), _TOTALS
-                if node.name in self.partition_by or node.name.lower() in ast.BOUNDS:
+                named = [each for each in self.summary.items if each.alias == node.name]
+                if node.name in self.keys_of_partitions or node.name.lower() in self.bounds:
+                    hint = _KEY_ALREADY
+                elif named:
+                    total = _shown(named[0].expression)
+                    hint = f"an item speaks of totals, not of other items: write {total} in the place of {shown}"
+                elif node.name in self.partition_by or node.name.lower() in ast.BOUNDS:
                     hint = f"make it a key, which is a column as well: BY {shown}"
                 elif node.name in self.bindings.variables:
                     hint = f"count({shown}) counts the events of {shown}"
@@ -166,6 +182,18 @@ class _SummaryChecker:
     def keys_of_partitions(self) -> set[str]:
         return {key.variable for key in self.summary.by if isinstance(key, ast.SelectVariable)}
 
+    @property
+    def keys_of_events(self) -> set[tuple[str, str]]:
+        return {(key.variable, key.attribute) for key in self.summary.by if isinstance(key, ast.SelectAttribute)}
+
+    @property
+    def bounds(self) -> set[str]:
+        return {key.bound for key in self.summary.by if isinstance(key, ast.SelectBound)}
+
+    def is_known(self, key: ast.GroupKey) -> bool:
+        """Whether there is such a key."""
+        return not isinstance(key, ast.SelectVariable) or key.variable in self.partition_by
+
     # --- keys and windows -----------------------------------------------------------------------------------------
 
     def key(self, key: ast.GroupKey) -> Column:
@@ -199,6 +227,14 @@ class _SummaryChecker:
         if name in self.bindings.variables:
             hint = f"a key is an attribute of its event: {written(name)}.price"
             self.scope.wrong(f"`{name}` is a variable, and no key", span, hint)
+            return
+        if name in WINDOW:
+            hint = "OVER 10 MINUTES gives the columns window_start and window_end; they need not stand in BY"
+            self.scope.wrong(f"`{name}` is a column of OVER, and no key", span, hint)
+            return
+        if name in (item.alias or _name_of(item.expression) for item in self.summary.items):
+            hint = "keys are known of each match; rows are chosen by their items with HAVING"
+            self.scope.wrong(f"`{name}` is an item, and no key", span, hint)
             return
         near = did_you_mean(name, [*self.partition_by, *ast.BOUNDS])
         self.scope.wrong(
@@ -286,7 +322,15 @@ class _SummaryChecker:
                     shown = print_expression(node)
                     yield Problem(f"HAVING speaks of columns, and {shown} is an attribute of events", node.span, known)
                 case ast.Attribute(None, name) if name not in columns:
-                    yield Problem(f"there is no column `{name}`{did_you_mean(name, columns)}", node.span, known)
+                    hint = self.how_it_is_called(name) or known
+                    yield Problem(f"there is no column `{name}`{did_you_mean(name, columns)}", node.span, hint)
+
+    def how_it_is_called(self, name: str) -> str | None:
+        """The hint for a column that AS has given another name."""
+        for item in self.summary.items:
+            if item.alias is not None and _name_of(item.expression) == name:
+                return f"{_shown(item.expression)} is called {written(item.alias)} here"
+        return None
 
     def how_to_name(self, node: ast.Expression) -> str:
         """The hint for a total in HAVING: its column, or how it becomes one."""

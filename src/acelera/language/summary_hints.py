@@ -28,6 +28,10 @@ def hint_on_summaries(found: str, kind: str, before: str, expected: Collection[s
         return _in_other_queries(found.upper(), kind, before)
     if found.upper() == "SELECT":
         return _EITHER
+    if found.upper() == "ORDER" and has_formula(before):
+        return (
+            "rows of a summary come by window and keys; events are ordered when it is run: q.run(table, order_by='ts')"
+        )
     if found.upper() == "GROUP":
         return "groups are written BY: SUMMARIZE count(*) MATCH … BY x.kind"
     return (_after_match if has_formula(before) else _in_items)(found.upper(), kind, before, expected)
@@ -42,8 +46,13 @@ def _in_other_queries(word: str, kind: str, before: str) -> str | None:
         return "SUMMARIZE stands before MATCH: SUMMARIZE count(*) MATCH A ; B"
     if kind == "STAR" and selects and not has_formula(before) and _ends(before, r"\bcount\s*\("):
         return "count(x) counts the events of the variable x; matches are counted by SUMMARIZE count(*) MATCH …"
-    if kind == "BY" and has_formula(before):
+    if (kind == "BY" or word == "GROUP") and has_formula(before):
         return "for one stream per key write PARTITION BY key; matches are grouped by SUMMARIZE count(*) MATCH … BY key"
+    if kind == "HAVING" and has_formula(before):
+        return (
+            "what AGG makes of a match is filtered: … AGG m[total <- sum(x.price)] FILTER m.total > 100; HAVING is for "
+            "summaries: SUMMARIZE count(*) AS n MATCH … HAVING n > 3"
+        )
     if kind == "OVER" and has_formula(before):
         return "OVER gives the windows of a summary: SUMMARIZE count(*) MATCH … OVER 10 MINUTES; a match has WITHIN"
     return None
@@ -59,6 +68,8 @@ def _in_items(word: str, kind: str, before: str, expected: Collection[str]) -> s
         return "an aggregate takes an attribute of a variable, as in sum(x.price)"
     if kind == "STAR" and _ends(before, r"(\bsummarize|,)"):
         return "matches are counted by count(*)"
+    if _ends(before, r"\bsummarize\s+distinct"):
+        return "there is no DISTINCT; for a row for each value make it a key: SUMMARIZE count(*) MATCH … BY x.kind"
     if kind == "STAR" and _ends(before, r"\(\s*\w+\s*\."):
         return "count(x) counts the events of the variable x"
     if kind in ("FROM", "MATCH") and "RPAR" in expected:
@@ -78,11 +89,13 @@ def _after_match(word: str, kind: str, before: str, expected: Collection[str]) -
         return "a window is written without quotes: OVER 10 MINUTES"
     if _ends(before, r"\b(over|every)") and "NUMBER" in expected:
         return _WINDOWS
+    if kind == "COMMA" and _ends(before, r"\bover\s+\d+\s+\w+"):
+        return "remove the comma: OVER 10 MINUTES EVERY 1 MINUTE"
     if kind == "NAME" and _ends(before, r",\s*by"):
         return "remove the comma before BY"
     if word in ("SUMMARIZE", "FROM", "MATCH", "PARTITION", "WITHIN", "BY", "OVER", "HAVING") and "NAME" not in expected:
         return _order()
-    if kind in ("LPAR", "PLUS", "MINUS", "STAR", "SLASH", "PERCENT", "CONCAT") and _in_keys(before):
+    if kind in ("LPAR", "PLUS", "MINUS", "STAR", "SLASH", "PERCENT", "CONCAT", "NUMBER", "STRING") and _in_keys(before):
         return "keys are attributes of PARTITION BY, x.price, start, end, start_time and end_time"
     return None
 

@@ -3,25 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from acelera.errors import UsageError
 from acelera.report.findings import About, Findings, Limits
-from acelera.report.page import in_notebook, refuse_place, write
+from acelera.report.page import in_notebook, page, refuse_place, save
+from acelera.report.summary_findings import SummaryFindings, summarized, summarized_on_spark
+from acelera.report.summary_page import summary_page
 from acelera.spark.schemas import is_spark
 
 if TYPE_CHECKING:
     from acelera.engine.compiled_query import CompiledQuery
 
-__all__ = ["About", "Findings", "Limits", "find", "in_notebook", "refuse_place", "write"]
+__all__ = ["About", "Findings", "Limits", "SummaryFindings", "find", "in_notebook", "refuse_place", "write"]
 
 
-def find(about: About, query: CompiledQuery, table: Any, ties: str, limits: Limits) -> Findings:
-    """What a page shows: of an Arrow table, or of a Spark DataFrame or a mapping of event types to such."""
+def write(found: Findings | SummaryFindings, path: Path) -> Path:
+    """Write the page of a query."""
+    return save(summary_page(found) if isinstance(found, SummaryFindings) else page(found), path)
+
+
+def find(about: About, query: CompiledQuery, table: Any, ties: str, limits: Limits) -> Findings | SummaryFindings:
+    """What a page shows: of an Arrow table, or of a Spark DataFrame or a mapping of event types to such.
+
+    Of a summary, the page shows its rows, as many as there could be matches.
+    """
     for name, limit in (("matches", limits.matches), ("events", limits.events)):
         if not isinstance(limit, int) or isinstance(limit, bool) or limit < 0:
             raise UsageError(f"{name}={limit!r} is not a number of {name} to show")
+    summary = query.checked.summary is not None
     if not is_spark(table):
+        if summary:
+            return summarized(about, query, table, ties, limits)
         from acelera.report.in_process import find as find_in_process
 
         return find_in_process(about, query, table, ties, limits)
@@ -37,4 +51,4 @@ def find(about: About, query: CompiledQuery, table: Any, ties: str, limits: Limi
             "a report shows a stream that has ended, and this DataFrame is a streaming one; read it as a batch "
             "(spark.read), or write its events to a table and report on that"
         )
-    return find_on_spark(about, query, table, limits)
+    return (summarized_on_spark if summary else find_on_spark)(about, query, table, limits)

@@ -22,10 +22,10 @@ _ROUND = [
 ]
 
 
-def width_of(first: int, last: int, time: Type | None) -> int:
+def width_of(first: int, last: int, time: Type | None, most: int = MOST) -> int:
     """The smallest round width with which the buckets from the first to the last value are few enough."""
     for width in _widths(1 if time is None else NANOSECONDS[time.arrow.unit], time is not None):
-        if last // width - first // width < MOST:
+        if last // width - first // width < most:
             return width
     raise AssertionError("widths have no end")
 

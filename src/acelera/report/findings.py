@@ -100,6 +100,11 @@ class Findings:
     counted: bool
     buckets: Buckets
 
+    @property
+    def rows_found(self) -> int:
+        """How many rows the result has: one for each match."""
+        return self.matches_found
+
 
 def that_fit(matches: Sequence[Match], events: int) -> list[Match]:
     """The first matches whose events, all together, are no more than can be shown."""

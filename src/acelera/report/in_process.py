@@ -33,7 +33,7 @@ COUNTED = 10_000_000
 def find(about: About, query: CompiledQuery, table: pa.Table, ties: str, limits: Limits) -> Findings:
     """What a page shows of the matches in a table."""
     schema = query.schema
-    table, numbers = _in_order(table, schema)
+    table, numbers = in_order(table, schema)
     extension = extended(query, placed=True)
     session = extension.query.open(ties)
     stream = _Stream(session.conform(table), query.checked)
@@ -58,7 +58,7 @@ def find(about: About, query: CompiledQuery, table: pa.Table, ties: str, limits:
     return Findings(about, query.checked, rows, places, shown, table.num_rows, len(ends), counted, buckets)
 
 
-def _in_order(table: pa.Table, schema: Schema) -> tuple[pa.Table, Ints]:
+def in_order(table: pa.Table, schema: Schema) -> tuple[pa.Table, Ints]:
     """The rows in order, in types that Arrow can sort and pick from, and the numbers that people count them by."""
     columns = {name: decoded(column) for name, column in zip(table.column_names, table.columns, strict=True)}
     table = pa.table({name: column.cast(_ordinary(column.type)) for name, column in columns.items()})

@@ -43,11 +43,6 @@ def refuse_place(path: Path) -> None:
         raise UsageError(f"the report cannot be written to `{path}`: the folder `{above}` cannot be written to")
 
 
-def write(found: Findings, path: Path) -> Path:
-    """Write the page of a query."""
-    return save(page(found), path)
-
-
 def save(text: str, path: Path) -> Path:
     """Write a page, in a folder that is made if it is not there; the page is complete or as it was before."""
     try:
@@ -72,7 +67,7 @@ def page(found: Findings) -> str:
         script=shared + script,
         data=data_of(found),
         query=highlighted(found.about.text),
-        automaton=_picture(found.about.automaton),
+        automaton=picture(found.about.automaton),
         size=escape(found.about.automaton.size()),
     )
 
@@ -98,11 +93,12 @@ def filled(frame: str, *, style: str, script: str, data: object, **pieces: str) 
 def in_notebook(about: About) -> str:
     """A query as a notebook shows it: its text and the picture of its automaton."""
     style = "margin:0 0 .8em;padding:0;background:none;font:13px/1.5 ui-monospace,SFMono-Regular,Menlo,monospace"
-    text, picture = highlighted(about.text), _picture(about.automaton)
-    return f'<div class="acelera-query"><pre style="{style}">{text}</pre>{picture}</div>'
+    text, drawn = highlighted(about.text), picture(about.automaton)
+    return f'<div class="acelera-query"><pre style="{style}">{text}</pre>{drawn}</div>'
 
 
-def _picture(automaton: Acea) -> str:
+def picture(automaton: Acea) -> str:
+    """The picture of an automaton, or a word if it is too large."""
     if automaton.states + sum(guard.states for guard in automaton.guards) > MOST_STATES:
         return f"<p>An automaton of {escape(automaton.size())}: too large for a picture.</p>"
     return automaton.draw().svg()

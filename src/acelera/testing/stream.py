@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from typing import Any
 
 import pyarrow as pa
@@ -96,6 +97,9 @@ class Stream:
         self.known = [name for name in self.schema.columns if name not in self.missing]
         self.variables = [name for name, held in query.variables.items() if held != "none"]
         self.open = partial(_showing_positions(query, self.variables).open, self.schema, **options)
+        self._open_itself = partial(query.open, self.schema, **options)
+        if query.clauses.summary is not None:
+            self._open_itself()  # which refuses what is wrong with it
         self.session: Session = self.open()
         self._partition_by = [key.name for key in query.clauses.partition_by]
         self._batches: list[pa.Table] = []
@@ -136,6 +140,15 @@ class Stream:
         self.keys += keys
         self.types += types
         self._batches.append(batch)
+
+    def summary(self) -> list[dict[str, Any]]:
+        """The rows of a summary over all events."""
+        if not self._batches:
+            return []
+        session = self._open_itself()
+        pages = chain(session.pages(pa.concat_tables(self._batches)), session.rest())
+        rows: list[dict[str, Any]] = session.table(list(pages)).to_pylist()
+        return rows
 
     def events(self) -> list[pa.Table]:
         """All events, one by one."""
@@ -206,7 +219,7 @@ def _columns_asked(query: Query, type_column: str | None) -> list[str]:
         terms += [term for _, bag in label.marks for mark in bag for term in mark.terms()]
     names = [part.name for term in terms for part in subterms(term) if isinstance(part, Attr)]
     checked = query.pattern.check(query.clauses, None)  # without a schema, variables have what was made
-    asked = checked.result.named_attributes
+    asked = checked.result.named_attributes if checked.summary is None else sorted(checked.summary.looked_at)
     names += [name for variable, name in asked if name not in checked.variables[variable].attributes]
     names += [key.name for key in query.clauses.partition_by]
     return [name for name in dict.fromkeys(names) if name not in ("type", "position", "time", type_column)]

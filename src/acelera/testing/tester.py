@@ -88,7 +88,19 @@ class Tester:
 
     @property
     def rows(self) -> list[dict[str, Any]]:
-        """The result so far: a row for each match, with the columns of SELECT."""
+        """The result so far: a row for each match, with the columns of SELECT.
+
+        Of a summary, the rows that it has over all events so far, as if there were no more; what it summarizes are the
+        `matches`, which a tester lists all the same.
+
+        >>> t = Tester("SUMMARIZE count(*), sum(B.v) AS total MATCH A ; B")
+        >>> t.push("A A B(v=5)")
+        [Match(start=1, end=3, A=[1], B=[3]), Match(start=2, end=3, A=[2], B=[3])]
+        >>> t.rows
+        [{'count': 2, 'total': 10}]
+        """
+        if self.query.clauses.summary is not None:
+            return [] if self._stream is None else self._stream.summary()
         return [match.row for match in self.matches]
 
     def _rows(self, events: object) -> Sequence[Row]:

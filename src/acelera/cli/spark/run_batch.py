@@ -17,7 +17,7 @@ from acelera.spark.schemas import arrow_schema
 from acelera.spark.spark_expressions import quoted
 
 if TYPE_CHECKING:
-    from acelera.report import Findings, Limits
+    from acelera.report import Findings, Limits, SummaryFindings
 
 Result = TypeVar("Result")
 
@@ -37,7 +37,7 @@ def run_on_spark(job: Job, progress: Progress, debug: bool) -> Outcome:
         return _on_spark(progress, debug, lambda spark: _run(job, target, spark, progress))
 
 
-def find_on_spark(job: Job, progress: Progress, debug: bool, limits: Limits) -> Findings:
+def find_on_spark(job: Job, progress: Progress, debug: bool, limits: Limits) -> Findings | SummaryFindings:
     """What a report shows of files."""
     return _on_spark(progress, debug, lambda spark: _find(job, spark, progress, limits))
 
@@ -48,7 +48,7 @@ def _on_spark(progress: Progress, debug: bool, work: Callable[[Any], Result]) ->
         return watched(spark, progress, lambda: work(spark))
 
 
-def _find(job: Job, spark: Any, progress: Progress, limits: Limits) -> Findings:
+def _find(job: Job, spark: Any, progress: Progress, limits: Limits) -> Findings | SummaryFindings:
     progress.begin("looking at the input")
     frames = frames_of(spark, job.inputs, job.order_by)
     progress.begin("running")
@@ -67,10 +67,13 @@ def _run(job: Job, target: str, spark: Any, progress: Progress) -> Outcome:
     progress.begin("running")
     result = job.query.run(frames.get(None, frames), **job.options)
     if job.output is None:
+        summary = job.query.pattern.check(job.query.clauses, None).summary
+        if summary is not None and summary.order:
+            result = result.orderBy(*(quoted(name) for name in summary.order))
         rows = result.limit(job.shown + 1).toArrow().to_pylist()
         if len(rows) > job.shown:
-            return Outcome(None, job.shown, rows[: job.shown], more=True)
-        return Outcome(sum(_rows(*each) for each in observed), len(rows), rows)
+            return Outcome(None, job.shown, rows[: job.shown], more=True, what=job.what)
+        return Outcome(sum(_rows(*each) for each in observed), len(rows), rows, what=job.what)
     refuse_unfit(job.output, arrow_schema(result))
     for each in result.schema.fields:
         if each.dataType.simpleString() == "void":  # which no file can hold
@@ -81,8 +84,8 @@ def _run(job: Job, target: str, spark: Any, progress: Progress) -> Outcome:
     writer.format(job.output.format).options(**WRITING).save(target)
     found = _rows(matches, result)
     if found == job.limit:
-        return Outcome(None, found, more=None)
-    return Outcome(sum(_rows(*each) for each in observed), found)
+        return Outcome(None, found, more=None, what=job.what)
+    return Outcome(sum(_rows(*each) for each in observed), found, what=job.what)
 
 
 def _rows(observation: Any, frame: Any) -> int:

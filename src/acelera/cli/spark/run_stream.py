@@ -66,6 +66,7 @@ def check_watch(job: Job, watch: Watch) -> None:
 
 def run_stream(job: Job, watch: Watch, progress: Progress, debug: bool) -> str:
     """Watch a folder until all is read or the user ends it; the summary of what happened."""
+    progress.what = job.what
     progress.begin("starting Spark")
     with session(debug) as spark, _few_parts(spark), told_in_short():
         running = _start(job, watch, spark, progress)
@@ -137,7 +138,7 @@ class _Totals:
                 matches, late = metrics[MATCHES].rows, late_events_of(each)
                 self._late += late
                 self._progress.matches += matches
-                found = f"{count(matches, 'match')}, {late:,} late, "
+                found = f"{count(matches, self._progress.what)}, {late:,} late, "
             self._events += each.numInputRows
             self._progress.advance(each.numInputRows)
             watermark = each.eventTime.get("watermark", _NO_WATERMARK)
@@ -148,7 +149,7 @@ class _Totals:
         """One line; without matches and late events if they were not counted."""
         parts = [count(self._events, "event")]
         if self._counted:
-            parts.append(count(self._progress.matches, "match"))
+            parts.append(count(self._progress.matches, self._progress.what))
         if self._counted and self._late:
             parts.append(count(self._late, "late event"))
         return ", ".join([*parts, f"{self._progress.elapsed:.1f} s"])

@@ -39,8 +39,8 @@ class Counting(Protocol):
         """How many matches were found."""
 
 
-def limited(pages: Iterator[Page], limit: int | None) -> Iterator[Page]:
-    """The first matches, and a warning if there are more; the rest is not listed."""
+def limited(pages: Iterator[Page], limit: int | None, summary: bool = False) -> Iterator[Page]:
+    """The first matches, or rows of a summary, and a warning if there are more; the rest is not listed."""
     room = limit
     for page in pages:
         if room is None:
@@ -49,15 +49,16 @@ def limited(pages: Iterator[Page], limit: int | None) -> Iterator[Page]:
         if page.rows.num_rows > room:
             if room:
                 yield replace(page, rows=page.rows.slice(0, room), ends=page.ends[:room], starts=page.starts[:room])
-            warn_of_more(limit, stacklevel=6)
+            warn_of_more(limit, 6, summary)
             return
         room -= page.rows.num_rows
         yield page
 
 
-def warn_of_more(limit: int | None, stacklevel: int) -> None:
-    """Say that there are more matches than asked for."""
-    told = f"there are more matches than limit={limit}; these are the first of them, by where they end"
+def warn_of_more(limit: int | None, stacklevel: int, summary: bool = False) -> None:
+    """Say that there are more matches, or rows of a summary, than asked for."""
+    what, order = ("rows", "") if summary else ("matches", ", by where they end")
+    told = f"there are more {what} than limit={limit}; these are the first of them{order}"
     warnings.warn(told, AceleraWarning, stacklevel)
 
 

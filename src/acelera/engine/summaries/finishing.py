@@ -21,9 +21,8 @@ from acelera.language.types import Kind, Type
 Ints = npt.NDArray[Any]
 Texts = Callable[[Ints, Ints], Any]
 
-TOO_MANY = (
-    "integer overflow: {what} does not fit into 64 bits; log2_count(*) tells how many matches there are, however many"
-)
+COUNTED_OTHERWISE = "log2_count(*) tells how many matches there are, however many"
+SUM_TOO_LARGE = "avg({inner}) does, and log2_count(*) tells how many matches there are, however many"
 
 
 def finished(layout: Layout, found: Components, texts: Texts) -> list[Any]:
@@ -90,12 +89,12 @@ def _float(held: Ints, turned: bool) -> Ints:
     return np.where(nothing, np.nan, np.ascontiguousarray(bits).view(np.float64))
 
 
-def _exact(found: Components, at: int, what: str, unasked: Ints | None = None) -> Ints:
+def _exact(found: Components, at: int, what: str, unasked: Ints | None = None, remedy: str = COUNTED_OTHERWISE) -> Ints:
     """Integers from what they are modulo 2⁶⁴, and about; one that does not fit is an error if it is asked for."""
     numbers, near = found.whole[:, at], found.near[:, at]
     fits = np.abs(near - numbers.astype(np.float64)) < 2.0**63
     if not bool((fits if unasked is None else fits | unasked).all()):
-        raise AggregateError(TOO_MANY.format(what=what))
+        raise AggregateError(f"integer overflow: {what} does not fit into 64 bits; {remedy}")
     return np.ascontiguousarray(numbers)
 
 
@@ -104,7 +103,8 @@ def _sum(total: Total, found: Components, nulled: Ints) -> Any:
     if total.value.type.kind is Kind.FLOAT:
         with np.errstate(over="ignore"):
             return pa.array(np.ldexp(found.real[:, total.at[0]], SCALE * found.exponent), mask=nulled)
-    numbers = _exact(found, total.at[0], f"sum({total.value.total.variable}.{total.value.total.attribute})", nulled)
+    inner = f"{total.value.total.variable}.{total.value.total.attribute}"
+    numbers = _exact(found, total.at[0], f"sum({inner})", nulled, SUM_TOO_LARGE.format(inner=inner))
     return pa.array(numbers, mask=nulled).cast(kind)
 
 

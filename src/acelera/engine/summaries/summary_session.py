@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -12,7 +11,7 @@ import pyarrow as pa
 
 from acelera.engine.machines.reachable import Reachable
 from acelera.engine.machines.table_machine import TableMachine
-from acelera.engine.session.bounds import gathered
+from acelera.engine.session.bounds import gathered, warn_of_more
 from acelera.engine.session.incoming import Incoming
 from acelera.engine.session.pages import Page
 from acelera.engine.session.session import Session
@@ -23,7 +22,7 @@ from acelera.engine.summaries.summarizer import ComponentSummarizer, Groups
 from acelera.engine.summaries.summary_choice import SummaryStrategy
 from acelera.engine.summaries.summary_columns import times
 from acelera.engine.ticks import FAR_PAST
-from acelera.errors import AceleraWarning, SnapshotError
+from acelera.errors import SnapshotError
 from acelera.language.checker import Checked
 
 Ints = npt.NDArray[Any]
@@ -85,8 +84,7 @@ class SummarySession(Session):
         """All rows that there are, or the first of them."""
         rows = self.table(gathered(self, pages))
         if limit is not None and rows.num_rows > limit:
-            told = f"there are more rows than limit={limit}; these are the first of them, by window and keys"
-            warnings.warn(told, AceleraWarning, stacklevel=4)
+            warn_of_more(limit, 5, summary=True)
         return rows.slice(0, limit)
 
     def finish(self) -> pa.Table:
