@@ -351,7 +351,9 @@ def test_explain_says_how_a_summary_runs() -> None:
     assert "m.n is made while the query runs" in engine_lines(
         "SUMMARIZE count(*) MATCH A+ AS a AGG m[n <- sum(a.v)] BY m.n"
     )
-    assert "windows overlap" in engine_lines("SUMMARIZE count(*) MATCH A+ OVER 3 EVENTS EVERY 1 EVENTS")
+    overlapping = "SUMMARIZE count(*) MATCH A+ OVER 3 EVENTS EVERY 1 EVENTS"
+    assert "OVER … EVERY by products of matrices" in engine_lines(overlapping)
+    assert "windows overlap" in engine_lines(f"{overlapping}".replace("A+", "A+ AS x FILTER x[increasing(v)]"))
 
 
 def test_explain_says_what_a_summary_needs() -> None:

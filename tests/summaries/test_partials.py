@@ -35,6 +35,7 @@ def in_order(table: pa.Table, query: CompiledQuery) -> pa.Table:
 
 def merged(query: CompiledQuery, tables: list[pa.Table]) -> pa.Table | str:
     """What sessions that read a table each find together."""
+    assume(not isinstance(query.summarizing().layout, str))  # states of Python's are not merged
     merging = query.summarizing().merging()
     for table in tables:
         session = query.open_summary("keep", partial=True)
@@ -97,6 +98,7 @@ def chained(case: SummaryCase, cuts: list[int]) -> pa.Table | str | None:
     if reachable is None or query.plan.split_by or distances_matter(query.checked, query.plan):
         return None
     table = in_order(case.table, query)
+    assume(not isinstance(query.summarizing().layout, str))
     chaining = query.summarizing().chaining()
     bounds = sorted({0, table.num_rows, *(min(cut, table.num_rows) for cut in cuts)})
     for number, (begin, end) in enumerate(pairwise(bounds)):

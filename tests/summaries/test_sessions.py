@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import acelera as ac
-from acelera.engine.summaries import summary_choice
+from acelera.engine.summaries import adaptive_summarizer, summary_choice
 from acelera.engine.summaries.summary_session import SummarySession
 from summaries.strategies import SummaryCase, long_cases, same, short_cases
 
@@ -97,3 +97,15 @@ def test_time_may_pass_without_events() -> None:
     assert session.advance(9).num_rows == 0
     assert session.advance(10).column("count").to_pylist() == [2]
     assert session.finish().num_rows == 0
+
+
+@pytest.mark.property
+@EXAMPLES
+@given(case=long_cases(), cuts=CUTS, taken_up=TAKEN_UP, nodes=st.integers(-1, 200))
+def test_matrices_take_over_at_any_time(case: SummaryCase, cuts: list[int], taken_up: list[bool], nodes: int) -> None:
+    expected = case.run("engine")
+    with (
+        patch.object(adaptive_summarizer, "NODES_PER_EVENT", 0),
+        patch.object(adaptive_summarizer, "AT_FIRST", nodes),
+    ):
+        assert same(expected, in_cuts(case, cuts, taken_up))

@@ -158,6 +158,11 @@ class Arena:
         self.arrays.right[self._with_rows(actions)] = moved
         return rows
 
+    def renumber_rows(self, actions: int, rows: Ints) -> None:
+        """Rows are numbered anew: these, which are in order, are left."""
+        nodes = self._with_rows(actions)
+        self.arrays.right[nodes] = np.searchsorted(rows, self.arrays.right[nodes])
+
     def _with_rows(self, actions: int) -> Ints:
         mark = self.arrays.mark[: self.size]
         return np.flatnonzero((mark == BOTTOM) | ((mark >= 0) & (mark < actions)))

@@ -18,11 +18,15 @@ from acelera.engine.summaries.totals import Into, put
 from acelera.engine.summaries.transfers import Algebra
 
 NONE = -1
-HIT, STAMP, LOOKED_AT, COUNTERS = range(4)
-"""What goes on from one call to the next: the next hit, how often nodes were gone through, how many were looked at."""
+HIT, STAMP, LOOKED_AT, BUDGET, COUNTERS = range(5)
+"""What goes on from one call to the next: the next hit, how often nodes were gone through, how many were looked at, and
+how many may be.
+"""
 
-DONE, NODES, ROWS, TOTALS = range(4)
-"""Why folding stopped: all hits are folded, or there is no room: on the way through nodes, for contexts, for totals."""
+DONE, NODES, ROWS, TOTALS, COSTLY = range(5)
+"""Why folding stopped: all hits are folded; there is no room: on the way through nodes, for contexts, for totals; or
+more nodes were looked at than may be.
+"""
 
 
 class Contexts(NamedTuple):
@@ -71,6 +75,8 @@ def fold_nodes(
                 take(contexts.order[o], nodes, algebra, given, contexts, into, hits.row[first])
         counters[LOOKED_AT] += found
         counters[HIT] = last
+        if counters[LOOKED_AT] > counters[BUDGET]:
+            return COSTLY
     return DONE
 
 

@@ -56,15 +56,24 @@ class FlatMachine(ABC):
 
     def read(self, events: Events, keys: int, kinds: Kinds, given: Given, totals: Totals, ends: Ints) -> None:
         """Read events of so many keys, and add the matches that they end, or whose windows do, to totals."""
+        letters = self.own_letters(events.letters)
+        arrays = EventArrays(letters, events.keys, events.rows, events.ticks, events.floors)
+        self.read_arrays(arrays, keys, kinds, given, totals, ends)
+
+    def own_letters(self, letters: Ints) -> Ints:
+        """Letters by numbers that stay what they are when a stream is taken up again."""
         numbers = [self.letters.number(tests) for tests in self._alphabet.holding]
+        return np.array(numbers or [0], np.int32)[letters]
+
+    def read_arrays(
+        self, events: EventArrays, keys: int, kinds: Kinds, given: Given, totals: Totals, ends: Ints
+    ) -> None:
+        """The same for events whose letters have their own numbers."""
         self.table.make_room()
         self._make_room(keys)
-        arrays = EventArrays(
-            np.array(numbers, np.int32)[events.letters], events.keys, events.rows, events.ticks, events.floors
-        )
         algebra, at = Algebra(kinds, self._operations_at, self._operations), 0
         while True:
-            at, reason = self._advance(arrays, at, algebra, given, totals.into(ends))
+            at, reason = self._advance(events, at, algebra, given, totals.into(ends))
             if reason == DONE:
                 return
             if reason == TABLE:
@@ -123,6 +132,10 @@ class FlatMachine(ABC):
         for tests in sections["known_letters"]:
             check.whole("known_letters", *tests)
             self.letters.number(frozenset(tests))
+        self.table.make_room()
+        for letter in range(len(self.letters.holding)):  # items may ask for any of them
+            for number in range(self.sets):
+                self.table.fill(number, letter)
         self._make_room(len(self.lines.arrays.head))
         self._more_items()
         self._more_matrices()

@@ -1,7 +1,7 @@
 """What summarizes where partial matches must be told apart by where they start: nodes, looked at where matches end.
 
-It runs as listing does, and looks at each node below an end once. So it is never slower than listing, and the work for
-an event grows at most with what is in the window.
+It runs as listing does, and looks at each node below an end once. So it is about as quick as listing where matches are
+few, and the work for an event grows at most with what is in the window.
 """
 
 from __future__ import annotations
@@ -117,8 +117,8 @@ class LazySummarizer(ByComponents):
         actions = strategy.plan.actions
         idle = [not listed[number] and not listed[len(actions) + number] for number in range(len(actions))]
         unseen = frozenset(action for action, nothing in zip(actions, idle, strict=True) if nothing)
-        self.arena = Arena()
-        self.machine = strategy.machine_with(alphabet, self.arena, unseen)
+        self._strategy, self._alphabet, self._unseen = strategy, alphabet, unseen
+        self._begin()
         self._kinds = layout.shape.kinds(NO_RANKS)
         self._operations_at = np.cumsum([0, *(len(each) for each in listed)]).astype(np.int64)
         flat = [each for several in listed for each in several]
@@ -131,7 +131,13 @@ class LazySummarizer(ByComponents):
         self._seen, self._first = np.zeros(1, np.int64), np.zeros(1, np.int64)
         self._order, self._stack = np.zeros(1 << 10, np.int64), np.zeros(1 << 10, np.int64)
         self._counters = np.zeros(contexts.COUNTERS, np.int64)
+        self._counters[contexts.BUDGET] = np.iinfo(np.int64).max
         self._scratch, self._used = np.zeros(max(len(grouping.parts), 1), np.int64), np.zeros(1, np.int64)
+
+    def _begin(self) -> None:
+        """Begin without partial matches."""
+        self.arena = Arena()
+        self.machine = self._strategy.machine_with(self._alphabet, self.arena, self._unseen)
 
     @property
     def kinds(self) -> Kinds:
@@ -146,12 +152,17 @@ class LazySummarizer(ByComponents):
     def _fold(self, events: Events, keys: int, parts: Ints, ends: Ints) -> None:
         first = self._rows.rows
         self._rows.append(self._given(events, parts, np.zeros((0, 1), np.int64)))
-        if self._values.has_texts:
-            self._kinds = self._kinds._replace(ranks=self._values.texts.ranks)
+        self._take_ranks()
         for _ in self.machine.read(events, keys):
             self._fold_hits(ends, first)
 
-    def _fold_hits(self, ends: Ints, first: int) -> None:
+    def _take_ranks(self) -> None:
+        """The order of texts, which changes with those that come."""
+        if self._values.has_texts:
+            self._kinds = self._kinds._replace(ranks=self._values.texts.ranks)
+
+    def _fold_hits(self, ends: Ints, first: int) -> bool:
+        """Fold the hits, of which rows from one on are those that are read; whether that was worth it."""
         hits = self.arena.hits
         hits.arrays.row[: len(hits)] -= first
         self._counters[contexts.HIT] = 0
@@ -165,10 +176,13 @@ class LazySummarizer(ByComponents):
             reason = contexts.fold_nodes(
                 hits.arrays, self.arena.arrays, algebra, given, self._contexts(), self.totals.into(ends), self._counters
             )
+            if reason == contexts.COSTLY:
+                return False
             if reason == contexts.DONE:
                 break
             self._enlarge(reason)
         hits.clear()
+        return True
 
     def _contexts(self) -> Contexts:
         return Contexts(

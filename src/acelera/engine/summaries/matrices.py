@@ -147,7 +147,7 @@ class Chaining:
             return pa.RecordBatch.from_pylist([], schema=self._result.schema)
         found = self._totals.components
         totals = finished(self._layout, found, lambda at, missing: texts_at(self._texts, at, missing))
-        return self._result.rows(None, self._keys.values(self._totals.keys), totals)
+        return self._result.rows_in_order(None, self._keys.values(self._totals.keys), totals)
 
 
 def _pairs(sets: Ints, rows: Ints, came: Ints) -> tuple[Ints, Ints]:

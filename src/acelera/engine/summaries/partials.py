@@ -172,7 +172,7 @@ class Merging:
             return pa.RecordBatch.from_pylist([], schema=self._result.schema)
         totals = finished(self._layout, components, lambda at, missing: texts_at(self._texts, at, missing))
         windows = numbers[:, 0] if self._timed else None
-        return self._result.rows(windows, self._keys.values(numbers[:, int(self._timed) :]), totals)
+        return self._result.rows_in_order(windows, self._keys.values(numbers[:, int(self._timed) :]), totals)
 
 
 def texts_at(texts: Strings, numbers: Ints, missing: Ints) -> Any:

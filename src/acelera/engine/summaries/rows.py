@@ -46,6 +46,12 @@ class ResultRows:
             batch = batch.filter(pa.array(kept))
         return batch
 
+    def rows_in_order(self, windows: Ints | None, keys: list[Any], totals: list[Any]) -> pa.RecordBatch:
+        """The same by window, then by keys."""
+        rows = self.rows(windows, keys, totals)
+        arranged = self.in_order(pa.Table.from_batches([rows])).combine_chunks()
+        return arranged.to_batches()[0] if rows.num_rows else rows
+
     def _windows(self, windows: Ints) -> dict[str, Any]:
         assert self._spans is not None
         begin, end = self._spans.begin(windows), self._spans.end(windows)

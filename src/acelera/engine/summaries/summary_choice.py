@@ -8,6 +8,7 @@ from acelera.engine.machines.choice import Strategy
 from acelera.engine.machines.reachable import Reachable, reachable_sets
 from acelera.engine.plan import Plan
 from acelera.engine.predicates.letters import Alphabet
+from acelera.engine.summaries.adaptive_summarizer import AdaptiveSummarizer
 from acelera.engine.summaries.flat_summarizer import MOST_SETS, FlatSummarizer
 from acelera.engine.summaries.grouping import ATTRIBUTE, PANE, POSITION, TIME, Grouping, Known, grouping_of
 from acelera.engine.summaries.layout import Layout, layout_of
@@ -46,12 +47,17 @@ class SummaryStrategy:
     def lazy(self) -> bool:
         """Whether matches are told apart by where they start, so that nodes are looked at only where matches end."""
         apart = any(part.what in (POSITION, TIME) for part in self.grouping.parts)
-        return apart and not isinstance(self.layout, str) and self.grouping.row_at is None
+        bounded = self.checked.clauses.within is not None
+        return (apart or bounded) and not isinstance(self.layout, str) and self.grouping.row_at is None
 
     def summarizer(self, alphabet: Alphabet) -> Summarizer:
         """What summarizes."""
         if isinstance(self.layout, str):
             return ObjectSummarizer(self.checked, self.plan, alphabet, self.grouping, self.spans)
+        if self.reachable is not None and self.checked.clauses.within is not None:
+            return AdaptiveSummarizer(
+                self.checked, self.strategy, alphabet, self.layout, self.grouping, self.spans, self.reachable
+            )
         if self.reachable is not None:
             return FlatSummarizer(
                 self.checked, self.plan, alphabet, self.layout, self.grouping, self.spans, self.reachable
@@ -95,6 +101,7 @@ class SummaryStrategy:
         if self.reachable is not None:
             what = "WITHIN" if by else "OVER … EVERY"
             matrices = f"{what} by products of matrices over {len(self.reachable.sets)} sets of states"
+            matrices = f"once matches are many, {matrices}" if by else matrices
             lines.append(f"{matrices}: work for each event is the same, however wide the window")
         elif by:
             asked = " and ".join(by)
@@ -122,8 +129,11 @@ def summary_strategy(checked: Checked, strategy: Strategy, by_row: bool = False)
     flat = None if by_row else _flat(checked, strategy, by_start, by_pane, in_one_unit)
     if flat is not None:
         return SummaryStrategy(checked, strategy, flat[0], flat[1], bounds, spans, flat[2])
-    grouping = grouping_of(summary, by_start, by_pane, by_row)
-    return SummaryStrategy(checked, strategy, _layout(checked, strategy, grouping), grouping, bounds, spans)
+    grouping = grouping_of(summary, False, by_pane, by_row)  # nodes tell matches apart by where they start
+    layout = _layout(checked, strategy, grouping)
+    if isinstance(layout, str):
+        grouping = grouping_of(summary, by_start, by_pane, by_row)
+    return SummaryStrategy(checked, strategy, layout, grouping, bounds, spans)
 
 
 def _flat(

@@ -1,0 +1,173 @@
+"""WITHIN over a table: as listing does it while matches are few, by matrices once they are many."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from acelera.engine.machines.advance import EventArrays
+from acelera.engine.machines.choice import Strategy
+from acelera.engine.machines.machine import Events
+from acelera.engine.machines.reachable import Reachable
+from acelera.engine.predicates.letters import Alphabet
+from acelera.engine.storage import validation as check
+from acelera.engine.storage.snapshots import Section
+from acelera.engine.summaries import contexts
+from acelera.engine.summaries.flat_machines import SlidingMachine
+from acelera.engine.summaries.grouping import Grouping
+from acelera.engine.summaries.layout import Layout
+from acelera.engine.summaries.lazy_summarizer import LazySummarizer
+from acelera.engine.summaries.totals import Totals
+from acelera.engine.summaries.windows import Spans
+from acelera.language.checker import Checked
+
+Ints = npt.NDArray[Any]
+
+NODES_PER_EVENT, AT_FIRST = 12, 20_000
+"""So many nodes may be looked at for each event, and so many more, before matrices are worth it."""
+
+LETTER, KEY, TICK, FLOOR, KNOWN = range(5)
+
+
+class AdaptiveSummarizer(LazySummarizer):
+    """Partial matches are nodes, until too many of them are looked at. Then the events of the window are read again, as
+    matrices, and all that come after them are.
+    """
+
+    def __init__(
+        self,
+        checked: Checked,
+        strategy: Strategy,
+        alphabet: Alphabet,
+        layout: Layout,
+        grouping: Grouping,
+        spans: Spans | None,
+        reachable: Reachable,
+    ) -> None:
+        super().__init__(checked, strategy, alphabet, layout, grouping, spans)
+        self.matrices = SlidingMachine(strategy.plan, alphabet, layout, reachable.sets)
+        self.by_matrices = False
+        self._again = np.zeros((0, KNOWN), np.int64)  # of each row that is remembered
+        self._events = 0
+
+    def _fold(self, events: Events, keys: int, parts: Ints, ends: Ints) -> None:
+        if self.by_matrices:
+            self._fold_by_matrices(events, keys, parts, ends)
+            return
+        first = self._rows.rows
+        self._events += len(events)
+        self._counters[contexts.BUDGET] = NODES_PER_EVENT * self._events + AT_FIRST
+        self._rows.append(self._given(events, parts, np.zeros((0, 1), np.int64)))
+        self._remember(events)
+        self._take_ranks()
+        for _ in self.machine.read(events, keys):
+            if not self._fold_hits(ends, first):
+                done = int(self.arena.hits.arrays.row[self._counters[contexts.HIT] - 1])
+                self._turn_to_matrices(first + done, keys)
+                left = events.only(np.flatnonzero(events.rows > first + done))
+                self._fold_by_matrices(left, keys, parts, ends, first)
+                return
+
+    def _remember(self, events: Events) -> None:
+        """What is known of events, for the case that they are read again; rows that no event reads have no key."""
+        known = np.zeros((self._rows.rows - len(self._again), KNOWN), np.int64)
+        known[:, KEY] = -1
+        at = events.rows - len(self._again)
+        known[at, LETTER], known[at, KEY] = self.matrices.own_letters(events.letters), events.keys
+        known[at, TICK], known[at, FLOOR] = events.ticks, events.floors
+        self._again = np.concatenate([self._again, known])
+
+    def _turn_to_matrices(self, last: int, keys: int) -> None:
+        """Read the events of the window again, up to a row."""
+        known = self._again[: last + 1]
+        rows = np.flatnonzero(known[:, KEY] >= 0).astype(np.int32)
+        letter, key, tick, floor = known[rows].T
+        arrays = EventArrays(letter.astype(np.int32), key.astype(np.int32), rows, tick, floor)
+        ends, nowhere = np.zeros((len(self.grouping.ends), last + 1), np.int64), self._nowhere()
+        self.matrices.limit[0] = self.limit
+        self.matrices.read_arrays(
+            arrays, keys, self._kinds, self._rows.given(np.zeros((0, 1), np.int64)), nowhere, ends
+        )
+        self.by_matrices = True
+        self._begin()
+        self._again, self._rows = self._again[:0], type(self._rows)(len(self.layout.columns), len(self.grouping.parts))
+
+    def _nowhere(self) -> Totals:
+        """Totals that nobody looks at: matches that have ended before were counted."""
+        return Totals(self.layout.shape, list(self.grouping.sources))
+
+    def _fold_by_matrices(self, events: Events, keys: int, parts: Ints, ends: Ints, first: int = 0) -> None:
+        given = self._given(events, parts, np.zeros((0, 1), np.int64))
+        self._take_ranks()
+        self.matrices.limit[0] = self.limit
+        letters = self.matrices.own_letters(events.letters)
+        rows = events.rows - np.int32(first)
+        arrays = EventArrays(letters, events.keys, rows, events.ticks, events.floors)
+        self.matrices.read_arrays(arrays, keys, self._kinds, given, self.totals, ends)
+
+    # --- memory ---------------------------------------------------------------------------------------------------
+
+    @property
+    def first_row(self) -> int:
+        """The number of the row that comes next."""
+        return 0 if self.by_matrices else self._rows.rows
+
+    def compact(self, floor: int) -> None:
+        """Forget what can no longer match."""
+        if self.by_matrices:
+            self.matrices.compact(floor)
+            return
+        self.machine.compact(floor)
+        key, floors = self._again[:, KEY], self.machine.slots.floor
+        oldest = np.maximum(floors[np.minimum(np.maximum(key, 0), len(floors) - 1)], floor)
+        busy = np.zeros(len(floors) + 1, np.bool_)
+        busy[self.machine.busy_keys(len(floors))] = True
+        kept = (key >= 0) & (self._again[:, TICK] >= oldest) & busy[np.minimum(key, len(floors))]
+        rows = np.union1d(self.arena.rows(len(self.machine.actions)), np.flatnonzero(kept))
+        self.arena.renumber_rows(len(self.machine.actions), rows)
+        self._rows.keep(rows)
+        self._again = self._again[rows]
+
+    @property
+    def wasteful(self) -> bool:
+        """Whether it is time to forget what can no longer match."""
+        return not self.by_matrices and self._rows.wasteful
+
+    def busy_keys(self, keys: int) -> Ints:
+        """Those of so many keys that have a partial match."""
+        return self.matrices.busy_keys(keys) if self.by_matrices else super().busy_keys(keys)
+
+    def keep_keys(self, keys: Ints) -> None:
+        """Forget all other keys; these are numbered anew, in order."""
+        if self.by_matrices:
+            self.matrices.keep_keys(keys)
+            return
+        super().keep_keys(keys)
+        moved = np.full(int(max(self._again[:, KEY].max(initial=0), keys.max(initial=0))) + 1, -1)
+        moved[keys] = np.arange(len(keys))
+        known = self._again[:, KEY]
+        self._again[:, KEY] = np.where(known >= 0, moved[known], -1)
+
+    def dump(self) -> dict[str, Section]:
+        """The rows that are read again, or the matrices, as well."""
+        matrices: dict[str, Section] = {f"matrices.{name}": part for name, part in self.matrices.dump().items()}
+        state = np.array([self.by_matrices, self._events, self._counters[contexts.LOOKED_AT]], np.int64)
+        return {**super().dump(), **matrices, "kept.known": self._again.reshape(-1), "adaptive": state}
+
+    def load(self, sections: Mapping[str, Any], now: Any) -> None:
+        """The rows that are read again, or the matrices, as well."""
+        super().load(sections, now)
+        prefix = "matrices."
+        own = {name.removeprefix(prefix): part for name, part in sections.items() if name.startswith(prefix)}
+        self.matrices.load(own)
+        known = check.array(sections, "kept.known", np.int64)
+        check.holds("kept.known", len(known) == self._rows.rows * KNOWN, "is of another length")
+        self._again = known.reshape(-1, KNOWN)
+        check.in_range("kept.known", self._again[:, LETTER], 0, max(len(self.matrices.letters.holding), 1))
+        state = check.array(sections, "adaptive", np.int64)
+        check.holds("adaptive", len(state) == 3, "is of another length")
+        self.by_matrices, self._events = bool(state[0]), int(state[1])
+        self._counters[contexts.LOOKED_AT] = state[2]
