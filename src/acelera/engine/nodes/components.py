@@ -10,6 +10,8 @@ A row stands for a set of matches, or of parts of matches. Its components are of
 - `best`: the smallest of some numbers, in an order that `best_kind` tells, with what `load` carries for it.
 - `flags`: for each best number whether there is one, and for each total whether a NULL was met.
 
+A row is a few cells side by side, so that it is copied at once; `Columns` are the same by sort, for who looks at many.
+
 Two rows are *added* if they stand for different matches, and *multiplied* if every part of the one goes on with every
 part of the other. An *operation* says what an event adds to all matches of a row that mark it.
 """
@@ -43,23 +45,27 @@ PLAIN, FLOATING, TURNED, FLOATING_TURNED = range(4)
 
 
 class Components(NamedTuple):
-    """The rows: each array has as many."""
+    """The rows, each a few cells that stand side by side; `reals` are the same cells seen as floats."""
 
-    whole: Array
-    near: Array
-    real: Array
-    exponent: Array
-    mean: Array
-    best: Array
-    load: Array
-    flags: Array
+    cells: Array
+    reals: Array
+
+
+COUNT_CELL, NEAR_CELL, REAL_CELL, EXPONENT_CELL, FLAGS_CELL, HEAD = range(6)
+"""The first cells of each row: the number of matches, modulo and about and as a float, the exponent, the flags."""
+
+WHOLE, NEAR, REAL, MEAN, BEST_AT, LOAD, WHOLES, REALS = range(8)
+"""Where in a row the other components stand: the cell of number 0 of each sort, which for sums is where the one would
+be that stands in the head; and how many sums there are, with that one.
+"""
 
 
 class Kinds(NamedTuple):
-    """Of each best number its order and its flag, where the numbers of values that spread stand in `real`, and the
-    ranks of texts.
+    """Where components stand; of each best number its order and its flag, where the numbers of values that spread stand
+    in `real`, and the ranks of texts.
     """
 
+    at: Array
     best_kind: Array
     best_flag: Array
     spread_at: Array
@@ -84,147 +90,136 @@ def order_key(value: float) -> Array:
 @inlined
 def clear(c: Components, at: int) -> None:
     """Make a row stand for no match."""
-    for i in range(c.whole.shape[1]):
-        c.whole[at, i], c.near[at, i] = 0, 0.0
-    for i in range(c.real.shape[1]):
-        c.real[at, i] = 0.0
-    for i in range(c.mean.shape[1]):
-        c.mean[at, i] = 0.0
-    for i in range(c.best.shape[1]):
-        c.best[at, i], c.load[at, i] = 0, 0
-    c.exponent[at], c.flags[at] = 0, 0
+    for i in range(c.cells.shape[1]):
+        c.cells[at, i] = 0
 
 
 @inlined
 def make_one(c: Components, at: int) -> None:
     """Make a row stand for one match that has marked nothing."""
     clear(c, at)
-    c.whole[at, 0], c.near[at, 0] = 1, 1.0
-    if c.real.shape[1] > 0:
-        c.real[at, 0] = 1.0
+    c.cells[at, COUNT_CELL] = 1
+    c.reals[at, NEAR_CELL] = c.reals[at, REAL_CELL] = 1.0
 
 
 @inlined
 def is_nothing(c: Components, at: int) -> bool:
     """Whether a row stands for no match."""
-    return bool(c.near[at, 0] == 0.0)
+    return bool(c.cells[at, NEAR_CELL] == 0)
 
 
 @inlined
 def copy(c: Components, at: int, other: Components, source: int) -> None:
     """Make a row what another is."""
-    for i in range(c.whole.shape[1]):
-        c.whole[at, i], c.near[at, i] = other.whole[source, i], other.near[source, i]
-    for i in range(c.real.shape[1]):
-        c.real[at, i] = other.real[source, i]
-    for i in range(c.mean.shape[1]):
-        c.mean[at, i] = other.mean[source, i]
-    for i in range(c.best.shape[1]):
-        c.best[at, i], c.load[at, i] = other.best[source, i], other.load[source, i]
-    c.exponent[at], c.flags[at] = other.exponent[source], other.flags[source]
+    for i in range(c.cells.shape[1]):
+        c.cells[at, i] = other.cells[source, i]
 
 
 @inlined
 def add(kinds: Kinds, c: Components, at: int, other: Components, source: int) -> None:
     """Add another row to a row."""
-    for i in range(c.whole.shape[1]):
-        c.whole[at, i] += other.whole[source, i]
-        c.near[at, i] = bounded(c.near[at, i] + other.near[source, i])
-    if c.real.shape[1] > 0:
-        add_real(kinds, c, at, other, source)
-    if c.best.shape[1] > 0:
-        for i in range(c.best.shape[1]):
-            if other.flags[source] >> kinds.best_flag[i] & 1:
-                improve(kinds, c, at, i, other.best[source, i], other.load[source, i])
-    c.flags[at] |= other.flags[source]
+    c.cells[at, COUNT_CELL] += other.cells[source, COUNT_CELL]
+    c.reals[at, NEAR_CELL] = bounded(c.reals[at, NEAR_CELL] + other.reals[source, NEAR_CELL])
+    for i in range(1, kinds.at[WHOLES]):
+        whole, near = kinds.at[WHOLE] + i, kinds.at[NEAR] + i
+        c.cells[at, whole] += other.cells[source, whole]
+        c.reals[at, near] = bounded(c.reals[at, near] + other.reals[source, near])
+    add_real(kinds, c, at, other, source)
+    for i in range(len(kinds.best_kind)):
+        if other.cells[source, FLAGS_CELL] >> kinds.best_flag[i] & 1:
+            best, load = other.cells[source, kinds.at[BEST_AT] + i], other.cells[source, kinds.at[LOAD] + i]
+            improve(kinds, c, at, i, best, load)
+    c.cells[at, FLAGS_CELL] |= other.cells[source, FLAGS_CELL]
 
 
 @inlined
 def add_real(kinds: Kinds, c: Components, at: int, other: Components, source: int) -> None:
     """Add the sums of floats, in the larger of the two scales."""
     mine, theirs = 1.0, 1.0
-    if c.exponent[at] < other.exponent[source]:
-        mine = STEP_DOWN if c.exponent[at] + 1 == other.exponent[source] else 0.0
-        c.exponent[at] = other.exponent[source]
-    elif c.exponent[at] > other.exponent[source]:
-        theirs = STEP_DOWN if c.exponent[at] == other.exponent[source] + 1 else 0.0
+    if c.cells[at, EXPONENT_CELL] != other.cells[source, EXPONENT_CELL]:
+        apart = other.cells[source, EXPONENT_CELL] - c.cells[at, EXPONENT_CELL]
+        if apart > 0:
+            mine = STEP_DOWN if apart == 1 else 0.0
+            c.cells[at, EXPONENT_CELL] = other.cells[source, EXPONENT_CELL]
+        else:
+            theirs = STEP_DOWN if apart == -1 else 0.0
     for i in range(len(kinds.spread_at)):
-        n = kinds.spread_at[i]
-        merge_spread(
-            c, at, n, i, mine, other.real[source, n] * theirs, other.mean[source, i], other.real[source, n + 1] * theirs
-        )
-    last = c.real.shape[1] - 2 * len(kinds.spread_at)
-    for i in range(last):
-        c.real[at, i] = c.real[at, i] * mine + other.real[source, i] * theirs
-    if c.real[at, 0] > STEP_UP:
-        rescale(c, at)
+        n = kinds.at[REAL] + kinds.spread_at[i]
+        number, squares = other.reals[source, n] * theirs, other.reals[source, n + 1] * theirs
+        merge_spread(c, at, n, kinds.at[MEAN] + i, mine, number, other.reals[source, kinds.at[MEAN] + i], squares)
+    c.reals[at, REAL_CELL] = c.reals[at, REAL_CELL] * mine + other.reals[source, REAL_CELL] * theirs
+    for i in range(1, kinds.at[REALS] - 2 * len(kinds.spread_at)):
+        real = kinds.at[REAL] + i
+        c.reals[at, real] = c.reals[at, real] * mine + other.reals[source, real] * theirs
+    if c.reals[at, REAL_CELL] > STEP_UP:
+        rescale(kinds, c, at)
 
 
 @inlined
-def rescale(c: Components, at: int) -> None:
+def rescale(kinds: Kinds, c: Components, at: int) -> None:
     """Count in a larger unit."""
-    for i in range(c.real.shape[1]):
-        c.real[at, i] *= STEP_DOWN
-    c.exponent[at] += 1
+    c.reals[at, REAL_CELL] *= STEP_DOWN
+    for i in range(1, kinds.at[REALS]):
+        c.reals[at, kinds.at[REAL] + i] *= STEP_DOWN
+    c.cells[at, EXPONENT_CELL] += 1
 
 
 @inlined
 def merge_spread(
-    c: Components, at: int, n: int, i: int, mine: float, number: float, mean: float, squares: float
+    c: Components, at: int, n: int, m: int, mine: float, number: float, mean: float, squares: float
 ) -> None:
-    """Values that spread, and so many others, the stable way (Chan et al.)."""
-    before = c.real[at, n] * mine
+    """Values that spread, and so many others, the stable way (Chan et al.): cells of their number and of their mean."""
+    before = c.reals[at, n] * mine
     total = before + number
     if number == 0.0 or total == 0.0:
-        c.real[at, n], c.real[at, n + 1] = before, c.real[at, n + 1] * mine
+        c.reals[at, n], c.reals[at, n + 1] = before, c.reals[at, n + 1] * mine
         return
-    delta = mean - c.mean[at, i]
+    delta = mean - c.reals[at, m]
     share = number / total
-    c.real[at, n + 1] = c.real[at, n + 1] * mine + squares + delta * delta * before * share
-    c.mean[at, i] = mean if before == 0.0 else c.mean[at, i] + delta * share
-    c.real[at, n] = total
+    c.reals[at, n + 1] = c.reals[at, n + 1] * mine + squares + delta * delta * before * share
+    c.reals[at, m] = mean if before == 0.0 else c.reals[at, m] + delta * share
+    c.reals[at, n] = total
 
 
 @inlined
 def improve(kinds: Kinds, c: Components, at: int, i: int, number: int, load: int) -> None:
     """Take a number if it is better than the best one."""
-    flag = np.int64(1) << kinds.best_flag[i]
-    if not c.flags[at] & flag:
-        c.flags[at] |= flag
-        c.best[at, i], c.load[at, i] = number, load
-        return
-    kind, best = kinds.best_kind[i], c.best[at, i]
-    if kind == FIRST_TEXT:
+    flag, place, beside = np.int64(1) << kinds.best_flag[i], kinds.at[BEST_AT] + i, kinds.at[LOAD] + i
+    best = c.cells[at, place]
+    if not c.cells[at, FLAGS_CELL] & flag:
+        c.cells[at, FLAGS_CELL] |= flag
+        better = True
+    elif kinds.best_kind[i] == FIRST_TEXT:
         better = kinds.ranks[number] < kinds.ranks[best]
-    elif kind == LAST_TEXT:
+    elif kinds.best_kind[i] == LAST_TEXT:
         better = kinds.ranks[number] > kinds.ranks[best]
-    elif kind == PLACE:
-        better = number < best or (number == best and load < c.load[at, i])
+    elif kinds.best_kind[i] == PLACE:
+        better = number < best or (number == best and load < c.cells[at, beside])
     else:
         better = number < best
     if better:
-        c.best[at, i], c.load[at, i] = number, load
+        c.cells[at, place], c.cells[at, beside] = number, load
 
 
 @inlined
 def multiply(kinds: Kinds, c: Components, at: int, left: Components, a: int, right: Components, b: int) -> None:
     """Make a row the product of two others, neither of which it may be."""
-    whole, near = left.whole[a, 0], left.near[a, 0]
-    others, others_near = right.whole[b, 0], right.near[b, 0]
-    c.whole[at, 0], c.near[at, 0] = whole * others, bounded(near * others_near)
-    for i in range(1, c.whole.shape[1]):
-        c.whole[at, i] = left.whole[a, i] * others + whole * right.whole[b, i]
-        c.near[at, i] = bounded(
-            times(left.near[a, i], left.whole[a, i], others_near) + times(right.near[b, i], right.whole[b, i], near)
-        )
-    if c.real.shape[1] > 0:
-        multiply_real(kinds, c, at, left, a, right, b)
-    c.flags[at] = left.flags[a]
-    for i in range(c.best.shape[1]):
-        c.best[at, i], c.load[at, i] = left.best[a, i], left.load[a, i]
-        if right.flags[b] >> kinds.best_flag[i] & 1:
-            improve(kinds, c, at, i, right.best[b, i], right.load[b, i])
-    c.flags[at] |= right.flags[b]
+    count, near = left.cells[a, COUNT_CELL], left.reals[a, NEAR_CELL]
+    others, others_near = right.cells[b, COUNT_CELL], right.reals[b, NEAR_CELL]
+    c.cells[at, COUNT_CELL], c.reals[at, NEAR_CELL] = count * others, bounded(near * others_near)
+    for i in range(1, kinds.at[WHOLES]):
+        whole, about = kinds.at[WHOLE] + i, kinds.at[NEAR] + i
+        c.cells[at, whole] = left.cells[a, whole] * others + count * right.cells[b, whole]
+        mine = times(left.reals[a, about], left.cells[a, whole], others_near)
+        c.reals[at, about] = bounded(mine + times(right.reals[b, about], right.cells[b, whole], near))
+    multiply_real(kinds, c, at, left, a, right, b)
+    c.cells[at, FLAGS_CELL] = left.cells[a, FLAGS_CELL]
+    for i in range(len(kinds.best_kind)):
+        best, load = kinds.at[BEST_AT] + i, kinds.at[LOAD] + i
+        c.cells[at, best], c.cells[at, load] = left.cells[a, best], left.cells[a, load]
+        if right.cells[b, FLAGS_CELL] >> kinds.best_flag[i] & 1:
+            improve(kinds, c, at, i, right.cells[b, best], right.cells[b, load])
+    c.cells[at, FLAGS_CELL] |= right.cells[b, FLAGS_CELL]
 
 
 @inlined
@@ -236,48 +231,51 @@ def times(near: float, whole: int, number: float) -> float:
 @inlined
 def multiply_real(kinds: Kinds, c: Components, at: int, left: Components, a: int, right: Components, b: int) -> None:
     """The sums of floats of a product."""
-    count, others = left.real[a, 0], right.real[b, 0]
-    c.exponent[at] = left.exponent[a] + right.exponent[b]
-    c.real[at, 0] = count * others
-    last = c.real.shape[1] - 2 * len(kinds.spread_at)
-    for i in range(1, last):
-        c.real[at, i] = left.real[a, i] * others + count * right.real[b, i]
+    count, others = left.reals[a, REAL_CELL], right.reals[b, REAL_CELL]
+    c.cells[at, EXPONENT_CELL] = left.cells[a, EXPONENT_CELL] + right.cells[b, EXPONENT_CELL]
+    c.reals[at, REAL_CELL] = count * others
+    for i in range(1, kinds.at[REALS] - 2 * len(kinds.spread_at)):
+        real = kinds.at[REAL] + i
+        c.reals[at, real] = left.reals[a, real] * others + count * right.reals[b, real]
     for i in range(len(kinds.spread_at)):
-        n = kinds.spread_at[i]
-        c.real[at, n], c.mean[at, i] = left.real[a, n] * others, left.mean[a, i]
-        c.real[at, n + 1] = left.real[a, n + 1] * others
-        merge_spread(c, at, n, i, 1.0, right.real[b, n] * count, right.mean[b, i], right.real[b, n + 1] * count)
-    if c.real[at, 0] > STEP_UP:
-        rescale(c, at)
+        n, m = kinds.at[REAL] + kinds.spread_at[i], kinds.at[MEAN] + i
+        c.reals[at, n], c.reals[at, m] = left.reals[a, n] * others, left.reals[a, m]
+        c.reals[at, n + 1] = left.reals[a, n + 1] * others
+        number, squares = right.reals[b, n] * count, right.reals[b, n + 1] * count
+        merge_spread(c, at, n, m, 1.0, number, right.reals[b, m], squares)
+    if c.reals[at, REAL_CELL] > STEP_UP:
+        rescale(kinds, c, at)
 
 
 # --- what an event adds -------------------------------------------------------------------------------------------
 
 
 @inlined
-def operate(kinds: Kinds, c: Components, at: int, operation: Array, value: Array, number: float, load: int) -> None:
+def operate(kinds: Kinds, c: Components, at: int, operation: Array, value: Array, number: float, place: int) -> None:
     """Add what an event has to all matches of a row: a value, as an integer and as a float, and where it stands."""
     kind, i = operation[KIND], operation[COMPONENT]
     if kind == COUNT:
-        c.whole[at, i] += c.whole[at, 0]
-        c.near[at, i] = bounded(c.near[at, i] + c.near[at, 0])
+        c.cells[at, kinds.at[WHOLE] + i] += c.cells[at, COUNT_CELL]
+        near = kinds.at[NEAR] + i
+        c.reals[at, near] = bounded(c.reals[at, near] + c.reals[at, NEAR_CELL])
     elif kind == SUM:
         if value != 0:
-            c.whole[at, i] += c.whole[at, 0] * value
-            c.near[at, i] = bounded(c.near[at, i] + c.near[at, 0] * float(value))
+            near = kinds.at[NEAR] + i
+            c.cells[at, kinds.at[WHOLE] + i] += c.cells[at, COUNT_CELL] * value
+            c.reals[at, near] = bounded(c.reals[at, near] + c.reals[at, NEAR_CELL] * float(value))
     elif kind == REAL_COUNT:
-        c.real[at, i] += c.real[at, 0]
+        c.reals[at, kinds.at[REAL] + i] += c.reals[at, REAL_CELL]
     elif kind == REAL_SUM:
-        c.real[at, i] += c.real[at, 0] * number
+        c.reals[at, kinds.at[REAL] + i] += c.reals[at, REAL_CELL] * number
     elif kind == SPREAD:
-        merge_spread(c, at, i, operation[SECOND], 1.0, c.real[at, 0], number, 0.0)
-    elif kind == BEST:
-        improve(kinds, c, at, i, in_order(operation[FLAVOUR], value, number), 0)
-    elif kind == TEXT:
-        improve(kinds, c, at, i, value, 0)
-    elif kind == AT_PLACE:
-        place = ~load if operation[SECOND] else load
-        improve(kinds, c, at, i, place, in_order(operation[FLAVOUR], value, number))
+        mean = kinds.at[MEAN] + operation[SECOND]
+        merge_spread(c, at, kinds.at[REAL] + i, mean, 1.0, c.reals[at, REAL_CELL], number, 0.0)
+    else:
+        key = value if kind == TEXT else in_order(operation[FLAVOUR], value, number)
+        if kind == AT_PLACE:
+            improve(kinds, c, at, i, ~place if operation[SECOND] else place, key)
+        else:
+            improve(kinds, c, at, i, key, 0)
 
 
 @inlined
@@ -287,3 +285,16 @@ def in_order(flavour: int, value: int, number: float) -> Array:
         key = order_key(number)
         return ~key if flavour == FLOATING_TURNED and number == number else key
     return ~value if flavour == TURNED else value
+
+
+class Columns(NamedTuple):
+    """Components by sort: an array for each, with a row for each of theirs."""
+
+    whole: Array
+    near: Array
+    real: Array
+    exponent: Array
+    mean: Array
+    best: Array
+    load: Array
+    flags: Array

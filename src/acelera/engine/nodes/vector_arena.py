@@ -4,12 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from acelera.engine.nodes.components import OPERATION, Components, Kinds
+from acelera.engine.nodes.components import (
+    COUNT_CELL,
+    EXPONENT_CELL,
+    FLAGS_CELL,
+    HEAD,
+    LOAD,
+    NEAR_CELL,
+    OPERATION,
+    REAL_CELL,
+    Columns,
+    Components,
+    Kinds,
+)
 from acelera.engine.nodes.hits import Hits
 from acelera.engine.nodes.slots import Slots, drop_expired
 from acelera.engine.nodes.vectors import Given, Groups, Vectors
@@ -38,24 +51,64 @@ class Shape:
     spread: int
     parts: int
 
+    @cached_property
+    def at(self) -> Ints:
+        """Where components stand in a row; see `components`."""
+        whole = HEAD - 1  # the first sum of each sort stands in the head
+        near = whole + self.whole - 1
+        real = near + self.whole - 1
+        mean = real + max(self.real, 1)
+        best = mean + self.spread
+        return np.array([whole, near, real, mean, best, best + len(self.best), self.whole, max(self.real, 1)], np.int64)
+
     def kinds(self, ranks: Ints) -> Kinds:
         """What kernels ask of components."""
-        first = self.real - 2 * self.spread
-        spread_at = np.arange(first, self.real, 2, dtype=np.int64)
-        return Kinds(np.array(self.best, np.int64), np.array(self.best_flag, np.int64), spread_at, ranks)
+        first = max(self.real, 1) - 2 * self.spread
+        spread_at = np.arange(first, max(self.real, 1), 2, dtype=np.int64)
+        best_kind, best_flag = np.array(self.best, np.int64), np.array(self.best_flag, np.int64)
+        return Kinds(self.at, best_kind, best_flag, spread_at, ranks)
 
     def components(self, rows: int) -> Components:
         """Room for so many rows."""
-        return Components(
-            np.zeros((rows, self.whole), np.int64),
-            np.zeros((rows, self.whole), np.float64),
-            np.zeros((rows, self.real), np.float64),
-            np.zeros(rows, np.int64),
-            np.zeros((rows, self.spread), np.float64),
-            np.zeros((rows, len(self.best)), np.int64),
-            np.zeros((rows, len(self.best)), np.int64),
-            np.zeros(rows, np.int64),
+        return components_in(np.zeros((rows, int(self.at[LOAD]) + len(self.best)), np.int64))
+
+    def columns(self, components: Components) -> Columns:
+        """Components by sort; those of rows of their own are the same memory."""
+        cells, reals = components.cells, components.reals
+        whole, near, real, mean, best, load = self.at[:6].tolist()
+        return Columns(
+            np.column_stack([cells[:, COUNT_CELL], cells[:, whole + 1 : whole + self.whole]]),
+            np.column_stack([reals[:, NEAR_CELL], reals[:, near + 1 : near + self.whole]]),
+            np.column_stack([reals[:, REAL_CELL], reals[:, real + 1 : real + max(self.real, 1)]]),
+            cells[:, EXPONENT_CELL],
+            reals[:, mean : mean + self.spread],
+            cells[:, best : best + len(self.best)],
+            cells[:, load : load + len(self.best)],
+            cells[:, FLAGS_CELL],
         )
+
+    def packed(self, columns: Columns) -> Components:
+        """Components from columns by sort."""
+        found = self.components(len(columns.flags))
+        cells, reals = found
+        whole, near, real, mean, best, load = self.at[:6].tolist()
+        cells[:, COUNT_CELL], cells[:, whole + 1 : whole + self.whole] = columns.whole[:, 0], columns.whole[:, 1:]
+        reals[:, NEAR_CELL], reals[:, near + 1 : near + self.whole] = columns.near[:, 0], columns.near[:, 1:]
+        reals[:, REAL_CELL], reals[:, real + 1 : real + max(self.real, 1)] = columns.real[:, 0], columns.real[:, 1:]
+        cells[:, EXPONENT_CELL], reals[:, mean : mean + self.spread] = columns.exponent, columns.mean
+        cells[:, best : best + len(self.best)], cells[:, load : load + len(self.best)] = columns.best, columns.load
+        cells[:, FLAGS_CELL] = columns.flags
+        return found
+
+
+def components_in(cells: Ints) -> Components:
+    """Components in an array of cells."""
+    return Components(cells, cells.view(np.float64))
+
+
+def grown_components(components: Components, rows: int) -> Components:
+    """The same with room for more rows."""
+    return components_in(grown(components.cells, rows))
 
 
 NO_RANKS = np.zeros(1, np.int64)
@@ -174,7 +227,7 @@ class VectorArena:
         held = slots.held
         kept, moved = np.unique(slots.value[held], return_inverse=True)
         slots.value[held] = moved
-        for array in (*self.components, self.newest, self.group):
+        for array in (self.components.cells, self.newest, self.group):
             array[: len(kept)] = array[kept]
         self.count[0] = len(kept)
         if self.grouped:
@@ -218,7 +271,7 @@ class VectorArena:
     def enlarge(self) -> None:
         """Room for twice as much."""
         rows = 2 * len(self.newest)
-        self.components = Components(*(grown(each, rows) for each in self.components))
+        self.components = grown_components(self.components, rows)
         self.newest, self.group = grown(self.newest, rows), grown(self.group, rows)
         if self.grouped:
             self.groups.enlarge()
@@ -235,9 +288,8 @@ class VectorArena:
 
     def dump(self) -> dict[str, Ints]:
         """All rows, for a snapshot; there must be no hits."""
-        held = {f"rows.{name}": array[: self.size] for name, array in self.components._asdict().items()}
         return {
-            **{name: np.ascontiguousarray(array).reshape(-1) for name, array in held.items()},
+            "rows.cells": self.components.cells[: self.size].reshape(-1),
             "rows.newest": self.newest[: self.size],
             "rows.group": self.group[: self.size],
             "groups": self.groups.rows.reshape(-1),
@@ -249,9 +301,8 @@ class VectorArena:
         newest = check.array(sections, "rows.newest", np.int64)
         rows = len(newest)
         self.components = self.shape.components(max(1 << 12, 4 * rows))
-        for name, array in self.components._asdict().items():
-            load_rows(sections, f"rows.{name}", array, rows)
-        size = len(self.components.flags)
+        load_rows(sections, "rows.cells", self.components.cells, rows)
+        size = len(self.components.cells)
         self.newest, self.group = grown(newest, size), np.zeros(size, np.int64)
         load_rows(sections, "rows.group", self.group, rows)
         self.count[0] = rows

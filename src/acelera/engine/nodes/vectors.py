@@ -19,6 +19,7 @@ from acelera.engine.nodes.algebras import begin, extend, has_room, meeting_place
 from acelera.engine.nodes.components import (
     COLUMN,
     COMPONENT,
+    FLAGS_CELL,
     FLAVOUR,
     FLOATING,
     FLOATING_TURNED,
@@ -149,7 +150,7 @@ def act(kinds: Kinds, components: Components, at: int, operation: Array, given: 
         floating = operation[FLAVOUR] in (FLOATING, FLOATING_TURNED)
         number = given.stored_real[row, place + 1] if floating else float(value)
         if tag == FAILED:
-            components.flags[at] |= np.int64(1) << FAILURE
+            components.cells[at, FLAGS_CELL] |= np.int64(1) << FAILURE
             return
     elif column >= 0:
         value, number, there = given.whole[column, row], given.real[column, row], not given.missing[column, row]
@@ -157,7 +158,7 @@ def act(kinds: Kinds, components: Components, at: int, operation: Array, given: 
         position = given.positions[row] if row < len(given.positions) else 0
         operate(kinds, components, at, operation, value, number, position)
     elif operation[NULL_FLAG] >= 0:
-        components.flags[at] |= np.int64(1) << operation[NULL_FLAG]
+        components.cells[at, FLAGS_CELL] |= np.int64(1) << operation[NULL_FLAG]
 
 
 @implements(union, Vectors)

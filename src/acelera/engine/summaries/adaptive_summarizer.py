@@ -105,7 +105,7 @@ class AdaptiveSummarizer(LazySummarizer):
         self.matrices.limit[0] = self.limit
         letters = self.matrices.own_letters(events.letters)
         rows = events.rows - np.int32(first)
-        arrays = EventArrays(letters, events.keys, rows, events.ticks, events.floors)
+        arrays = EventArrays(letters, events.keys.astype(np.int32, copy=False), rows, events.ticks, events.floors)
         self.matrices.read_arrays(arrays, keys, self._kinds, given, self.totals, ends)
 
     # --- memory ---------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from acelera.engine.nodes import components as op
-from acelera.engine.nodes.components import SCALE, Components
+from acelera.engine.nodes.components import SCALE, Columns, Components
 from acelera.engine.nodes.vectors import FAILURE
 from acelera.engine.registers.encoding import decimals
 from acelera.engine.summaries.layout import Layout, Total
@@ -25,14 +25,15 @@ COUNTED_OTHERWISE = "log2_count(*) tells how many matches there are, however man
 SUM_TOO_LARGE = "avg({inner}) does, and log2_count(*) tells how many matches there are, however many"
 
 
-def finished(layout: Layout, found: Components, texts: Texts) -> list[Any]:
+def finished(layout: Layout, components: Components, texts: Texts) -> list[Any]:
     """A column for each total; `texts` gives those that have some numbers, NULL where a mask says so."""
+    found = layout.shape.columns(components)
     if bool((found.flags >> FAILURE & 1).any()):
         raise AggregateError(OVERFLOW.message)
     return [_column(total, layout, found, texts) for total in layout.totals]
 
 
-def _column(total: Total, layout: Layout, found: Components, texts: Texts) -> Any:
+def _column(total: Total, layout: Layout, found: Columns, texts: Texts) -> Any:
     function, value = total.value.total.function.lower(), total.value
     if value.total.variable is None:
         if function == "log2_count":
@@ -89,7 +90,7 @@ def _float(held: Ints, turned: bool) -> Ints:
     return np.where(nothing, np.nan, np.ascontiguousarray(bits).view(np.float64))
 
 
-def _exact(found: Components, at: int, what: str, unasked: Ints | None = None, remedy: str = COUNTED_OTHERWISE) -> Ints:
+def _exact(found: Columns, at: int, what: str, unasked: Ints | None = None, remedy: str = COUNTED_OTHERWISE) -> Ints:
     """Integers from what they are modulo 2⁶⁴, and about; one that does not fit is an error if it is asked for."""
     numbers, near = found.whole[:, at], found.near[:, at]
     fits = np.abs(near - numbers.astype(np.float64)) < 2.0**63
@@ -98,7 +99,7 @@ def _exact(found: Components, at: int, what: str, unasked: Ints | None = None, r
     return np.ascontiguousarray(numbers)
 
 
-def _sum(total: Total, found: Components, nulled: Ints) -> Any:
+def _sum(total: Total, found: Columns, nulled: Ints) -> Any:
     kind = total.value.type.arrow
     if total.value.type.kind is Kind.FLOAT:
         with np.errstate(over="ignore"):
@@ -108,7 +109,7 @@ def _sum(total: Total, found: Components, nulled: Ints) -> Any:
     return pa.array(numbers, mask=nulled).cast(kind)
 
 
-def _computed(function: str, total: Total, found: Components, nulled: Ints) -> Any:
+def _computed(function: str, total: Total, found: Columns, nulled: Ints) -> Any:
     with np.errstate(divide="ignore", invalid="ignore"):
         if function == "avg":
             number = found.real[:, total.at[1]]
@@ -121,7 +122,7 @@ def _computed(function: str, total: Total, found: Components, nulled: Ints) -> A
     return pa.array(result, mask=nulled | alone)
 
 
-def _range(total: Total, layout: Layout, found: Components, nulled: Ints) -> Any:
+def _range(total: Total, layout: Layout, found: Columns, nulled: Ints) -> Any:
     assert total.value.given is not None
     low, high = total.at
     missing = nulled | ~(found.flags >> layout.shape.best_flag[low] & 1).astype(np.bool_)

@@ -14,8 +14,8 @@ from acelera.engine.machines.advance import EventArrays
 from acelera.engine.machines.machine import Events
 from acelera.engine.machines.reachable import Letters
 from acelera.engine.machines.transition_table import TransitionTable
-from acelera.engine.nodes.components import OPERATION, Components, Kinds
-from acelera.engine.nodes.vector_arena import load_rows
+from acelera.engine.nodes.components import OPERATION, Kinds
+from acelera.engine.nodes.vector_arena import grown_components, load_rows, no_events
 from acelera.engine.nodes.vectors import Given
 from acelera.engine.plan import Plan
 from acelera.engine.predicates.letters import Alphabet
@@ -24,7 +24,7 @@ from acelera.engine.storage.growing import grown
 from acelera.engine.storage.snapshots import Section
 from acelera.engine.summaries import panes, sliding
 from acelera.engine.summaries.layout import Layout
-from acelera.engine.summaries.lines import Lines, grown_components
+from acelera.engine.summaries.lines import Lines
 from acelera.engine.summaries.sliding import DONE, TABLE
 from acelera.engine.summaries.totals import Into, Totals
 from acelera.engine.summaries.transfers import Algebra
@@ -57,7 +57,8 @@ class FlatMachine(ABC):
     def read(self, events: Events, keys: int, kinds: Kinds, given: Given, totals: Totals, ends: Ints) -> None:
         """Read events of so many keys, and add the matches that they end, or whose windows do, to totals."""
         letters = self.own_letters(events.letters)
-        arrays = EventArrays(letters, events.keys, events.rows, events.ticks, events.floors)
+        keys_read = events.keys.astype(np.int32, copy=False)
+        arrays = EventArrays(letters, keys_read, events.rows, events.ticks, events.floors)
         self.read_arrays(arrays, keys, kinds, given, totals, ends)
 
     def own_letters(self, letters: Ints) -> Ints:
@@ -119,7 +120,7 @@ class FlatMachine(ABC):
 
     def _arrays(self) -> dict[str, Ints]:
         """What a snapshot holds beside lines and the table, by name."""
-        return {**_named("front", self.front), **_named("back", self.back), "active": self.active}
+        return {"front": self.front.cells, "back": self.back.cells, "active": self.active}
 
     def dump(self) -> dict[str, Section]:
         """All that a snapshot must hold."""
@@ -221,6 +222,7 @@ class PaneMachine(FlatMachine):
         self._entered = np.zeros((self.lines.matrices, self.sets), np.bool_)
         self._pane, self._following = np.zeros(1, np.int64), np.zeros(1, np.int64)
         self._group = np.zeros((1, numbers), np.int64)
+        self._until = np.zeros(0, np.int64)
 
     def _window(self) -> panes.PaneWindow:
         return panes.PaneWindow(
@@ -241,15 +243,14 @@ class PaneMachine(FlatMachine):
     def _advance(self, events: EventArrays, at: int, algebra: Algebra, given: Given, into: Into) -> tuple[int, int]:
         step = self.table.step()
         events = events._replace(ticks=self._spans.panes(events.ticks))
-        return panes.read_panes(events, at, step, self.sets, algebra, given, self._window(), into, self._asked)
+        window = self._window()
+        return panes.read_panes(events, at, step, self.sets, algebra, given, window, into, self._asked, self._until)
 
     def close(self, kinds: Kinds, totals: Totals, until: Ints) -> None:
         """Give the windows of each key that end before a pane."""
-        at = 0
-        while at < len(until):
-            at = panes.close_panes(self.sets, kinds, self._window(), totals.into(np.zeros((1, 0), np.int64)), until, at)
-            if at < len(until):
-                self._enlarge(totals)
+        self._until = until
+        self.read_arrays(_no_events(), len(until), kinds, no_events(), totals, np.zeros((1, 0), np.int64))
+        self._until = until[:0]
 
     @property
     def next_ends(self) -> Ints:
@@ -290,8 +291,8 @@ class PaneMachine(FlatMachine):
     def _arrays(self) -> dict[str, Ints]:
         return {
             **super()._arrays(),
-            **_named("pane_matrices", self._matrices),
-            **_named("pane_current", self._current),
+            "pane_matrices": self._matrices.cells,
+            "pane_current": self._current.cells,
             "entered": self._entered,
             "pane": self._pane,
             "following": self._following,
@@ -299,5 +300,7 @@ class PaneMachine(FlatMachine):
         }
 
 
-def _named(name: str, components: Components) -> dict[str, Ints]:
-    return {f"{name}.{part}": array for part, array in components._asdict().items()}
+def _no_events() -> EventArrays:
+    """Of the types that events have, so that kernels are compiled once."""
+    letters, keys, rows = (np.zeros(0, np.int32) for _ in range(3))
+    return EventArrays(letters, keys, rows, np.zeros(0, np.int64), np.zeros(0, np.int64))

@@ -19,7 +19,7 @@ from acelera.engine.machines.register_machine import RegisterMachine
 from acelera.engine.machines.table_machine import TableMachine
 from acelera.engine.nodes.arena import Arena
 from acelera.engine.nodes.components import OPERATION, Kinds
-from acelera.engine.nodes.vector_arena import NO_RANKS, Interned, load_rows
+from acelera.engine.nodes.vector_arena import NO_RANKS, Interned, grown_components, load_rows
 from acelera.engine.nodes.vectors import Given
 from acelera.engine.predicates.letters import Alphabet
 from acelera.engine.storage import validation as check
@@ -29,7 +29,6 @@ from acelera.engine.summaries import contexts
 from acelera.engine.summaries.contexts import Contexts
 from acelera.engine.summaries.grouping import Grouping
 from acelera.engine.summaries.layout import Layout
-from acelera.engine.summaries.lines import grown_components
 from acelera.engine.summaries.summarizer import ByComponents, operations_of
 from acelera.engine.summaries.transfers import Algebra
 from acelera.engine.summaries.windows import Spans

@@ -12,7 +12,6 @@ import numpy as np
 import numpy.typing as npt
 
 from acelera.engine.jit import Array, inlined
-from acelera.engine.nodes.components import Components
 from acelera.engine.storage import validation as check
 from acelera.engine.storage.growing import grown
 
@@ -179,8 +178,3 @@ def _chained(size: int) -> Ints:
     following = np.arange(1, size + 1)
     following[-1] = NONE
     return following
-
-
-def grown_components(components: Components, rows: int) -> Components:
-    """The same with room for more rows."""
-    return Components(*(grown(each, rows) for each in components))

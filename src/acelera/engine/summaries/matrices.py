@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from acelera.engine.jit import Array, kernel
 from acelera.engine.nodes.components import Components, Kinds, multiply
+from acelera.engine.nodes.vector_arena import components_in
 from acelera.engine.registers.interned import Strings
 from acelera.engine.summaries.finishing import finished
 from acelera.engine.summaries.grouping import ATTRIBUTE
@@ -56,8 +57,8 @@ def matrix(summarizer: ComponentSummarizer, stretch: int) -> pa.RecordBatch:
             left[:, place] = parts[:, -1 - source]
     numbers = np.concatenate([summarizer.totals.keys, left])
     state = np.concatenate([np.full(len(summarizer.totals), ENDED), sets])
-    pairs = zip(summarizer.totals.components, arena.components, strict=True)
-    components = Components(*(np.concatenate([one, two[values]]) for one, two in pairs))
+    cells = np.concatenate([summarizer.totals.components.cells, arena.components.cells[values]])
+    components = components_in(cells)
     assert grouping.row_at is not None
     came = numbers[:, grouping.row_at]
     known, keys = np.zeros(len(came), np.int64), []

@@ -60,8 +60,11 @@ def read_panes(
     window: PaneWindow,
     into: Into,
     asked: Array,
+    until: Array,
 ) -> tuple[int, int]:
-    """Read events, whose ticks are numbers of panes, from one on: the next to be read, and why it stopped."""
+    """Read events, whose ticks are numbers of panes, from one on; then give the windows that end before the panes that
+    keys have come to. The next to be read, or to be given, and why it stopped.
+    """
     line, width = window.line, sets + 1
     for i in range(first, len(events.letters)):
         letter, key, row = events.letters[i], events.keys[i], events.rows[i]
@@ -84,16 +87,11 @@ def read_panes(
             if window.entered[slot, a]:
                 base = (slot * sets + a) * width
                 read_event(algebra, step, sets, window.current, base, a == 0, True, letter, given, row, window.work)
-    return len(events.letters), DONE
-
-
-@kernel
-def close_panes(sets: int, kinds: Kinds, window: PaneWindow, into: Into, until: Array, first: int) -> int:
-    """Give the windows that end before a pane, of each key from one on; the first for which there is no room."""
-    for key in range(first, len(until)):
-        if window.line.matrix[key] != NONE and not go_on(sets, kinds, window, into, key, until[key]):
-            return key
-    return len(until)
+    size = len(events.letters)
+    for key in range(max(first - size, 0), len(until)):
+        if line.matrix[key] != NONE and not go_on(sets, algebra.kinds, window, into, key, until[key]):
+            return size + key, ROOM
+    return size + len(until), DONE
 
 
 @inlined

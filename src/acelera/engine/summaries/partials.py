@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from acelera.engine.nodes import components as op
-from acelera.engine.nodes.components import Components
+from acelera.engine.nodes.components import Columns, Components
 from acelera.engine.registers.interned import Strings
 from acelera.engine.session.keys import Keys
 from acelera.engine.summaries.finishing import Texts, finished
@@ -47,7 +47,7 @@ def text_columns(layout: Layout) -> set[tuple[str, int]]:
 def component_fields(layout: Layout) -> list[pa.Field]:
     """The columns that hold components."""
     texts, fields = text_columns(layout), []
-    for name, array in layout.shape.components(0)._asdict().items():
+    for name, array in _empty(layout, 0)._asdict().items():
         kind = pa.from_numpy_dtype(array.dtype)
         if array.ndim == 1:
             fields.append(pa.field(name, kind))
@@ -57,8 +57,13 @@ def component_fields(layout: Layout) -> list[pa.Field]:
     return fields
 
 
-def unfinished(layout: Layout, found: Components, texts: Texts) -> list[Any]:
+def _empty(layout: Layout, rows: int) -> Columns:
+    return layout.shape.columns(layout.shape.components(rows))
+
+
+def unfinished(layout: Layout, components: Components, texts: Texts) -> list[Any]:
     """The columns of components, in the order of their fields."""
+    found = layout.shape.columns(components)
     as_text, columns = text_columns(layout), []
     for name, array in found._asdict().items():
         if array.ndim == 1:
@@ -76,7 +81,7 @@ def unfinished(layout: Layout, found: Components, texts: Texts) -> list[Any]:
 
 def components_of(layout: Layout, columns: Iterable[Any], rows: int, texts: Strings) -> Components:
     """Components from their columns."""
-    as_text, found, given = text_columns(layout), layout.shape.components(rows), iter(columns)
+    as_text, found, given = text_columns(layout), _empty(layout, rows), iter(columns)
     for name, array in found._asdict().items():
         if array.ndim == 1:
             array[:] = next(given).to_numpy(zero_copy_only=False)
@@ -84,7 +89,7 @@ def components_of(layout: Layout, columns: Iterable[Any], rows: int, texts: Stri
         for at in range(array.shape[1]):
             column = next(given)
             array[:, at] = texts.numbers(column) if (name, at) in as_text else column.to_numpy(zero_copy_only=False)
-    return found
+    return layout.shape.packed(found)
 
 
 # --- rows ---------------------------------------------------------------------------------------------------------

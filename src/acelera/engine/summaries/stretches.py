@@ -17,6 +17,7 @@ import numpy.typing as npt
 from acelera.engine.frames import Frame
 from acelera.engine.machines.reachable import Reachable
 from acelera.engine.machines.table_machine import TableMachine
+from acelera.engine.nodes.components import COUNT_CELL, NEAR_CELL, REAL_CELL
 from acelera.engine.nodes.vector_arena import VectorArena
 from acelera.engine.nodes.vectors import UNKNOWN_PART
 from acelera.engine.summaries.summary_columns import times
@@ -72,9 +73,9 @@ def seed(arena: VectorArena, machine: TableMachine, reachable: Reachable, row_pa
     size = len(entered)
     while len(arena.newest) < 4 * size:
         arena.enlarge()
-    arena.components.whole[:size, 0], arena.components.near[:size, 0] = 1, 1.0
-    if arena.components.real.shape[1]:
-        arena.components.real[:size, 0] = 1.0
+    cells, reals = arena.components
+    cells[:size] = 0
+    cells[:size, COUNT_CELL], reals[:size, NEAR_CELL], reals[:size, REAL_CELL] = 1, 1.0, 1.0
     groups = np.full((size, arena.shape.parts), UNKNOWN_PART, np.int64)
     groups[:, row_part] = entered + 1
     arena.groups.put(groups)

@@ -15,7 +15,7 @@ from acelera.engine.frames import Frame
 from acelera.engine.machines.choice import Strategy
 from acelera.engine.machines.machine import Events, KernelMachine
 from acelera.engine.nodes.components import Components, Kinds
-from acelera.engine.nodes.vector_arena import VectorArena
+from acelera.engine.nodes.vector_arena import VectorArena, components_in
 from acelera.engine.nodes.vectors import Given
 from acelera.engine.plan import Plan
 from acelera.engine.predicates.letters import Alphabet
@@ -358,7 +358,7 @@ class ByComponents(Summarizer):
         """What kernels ask of components."""
 
     def _some(self, rows: Ints) -> Components:
-        return Components(*(each[rows] for each in self.totals.components))
+        return components_in(self.totals.components.cells[rows])
 
     def _merged(self, keys: Ints, rows: Ints) -> tuple[Ints, Components]:
         found = Totals(self.layout.shape, [0] * keys.shape[1])

@@ -11,10 +11,16 @@ import numpy.typing as npt
 from acelera.engine.jit import Array, inlined, kernel
 from acelera.engine.nodes.components import Components, Kinds, add, copy
 from acelera.engine.nodes.hits import HitArrays
-from acelera.engine.nodes.vector_arena import Interned, Shape, VectorArena, load_rows
+from acelera.engine.nodes.vector_arena import (
+    Interned,
+    Shape,
+    VectorArena,
+    components_in,
+    grown_components,
+    load_rows,
+)
 from acelera.engine.nodes.vectors import Groups, Vectors, interned
 from acelera.engine.storage import validation as check
-from acelera.engine.storage.growing import grown
 
 Ints = npt.NDArray[Any]
 
@@ -53,7 +59,7 @@ class Totals:
     @property
     def components(self) -> Components:
         """What was found, a row for each group."""
-        return Components(*(each[: len(self)] for each in self._components))
+        return components_in(self._components.cells[: len(self)])
 
     def fold(self, arena: VectorArena, ends: Ints) -> None:
         """Add all hits, and clear them; `ends` has a column for each row at which they may end."""
@@ -85,7 +91,7 @@ class Totals:
         """Room for twice as many groups."""
         self._groups.enlarge()
         size = len(self._groups.arrays.rows)
-        self._components = Components(*(grown(each, size) for each in self._components))
+        self._components = grown_components(self._components, size)
 
     def keep(self, rows: Ints) -> None:
         """Only these groups."""
@@ -94,11 +100,10 @@ class Totals:
         if not len(rows):
             self.__init__(self.shape, self._sources.tolist())  # type: ignore[misc]
             return
-        held = Components(*(each[rows] for each in self._components))
+        held = self._components.cells[rows]
         self._groups.keep(rows)
         fresh = self.shape.components(len(self._groups.arrays.rows))
-        for old, new in zip(held, fresh, strict=True):
-            new[: len(rows)] = old
+        fresh.cells[: len(rows)] = held
         self._components = fresh
 
     def renumber(self, column: int, moved: Ints) -> None:
@@ -109,8 +114,7 @@ class Totals:
 
     def dump(self, name: str) -> dict[str, Ints]:
         """All groups, for a snapshot."""
-        dumped = {f"{name}.{part}": array for part, array in self.components._asdict().items()}
-        dumped = {part: np.ascontiguousarray(array).reshape(-1) for part, array in dumped.items()}
+        dumped = {f"{name}.cells": self.components.cells.reshape(-1)}
         return {**dumped, f"{name}.keys": self._groups.rows.reshape(-1), f"{name}.size": np.array([len(self)])}
 
     def load(self, name: str, sections: Mapping[str, Any]) -> None:
@@ -121,8 +125,7 @@ class Totals:
         check.in_range(name, size, 0, 2**31)
         self._groups.put(numbers.reshape(int(size[0]), width))
         self._components = self.shape.components(len(self._groups.arrays.rows))
-        for part, array in self._components._asdict().items():
-            load_rows(sections, f"{name}.{part}", array, len(self))
+        load_rows(sections, f"{name}.cells", self._components.cells, len(self))
 
 
 @kernel
