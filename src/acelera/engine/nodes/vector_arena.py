@@ -184,7 +184,7 @@ class VectorArena:
         self._operations = np.array(listed, np.int64).reshape(-1, OPERATION)
         self._begin_part = np.array(begin_part, np.int64)
         self.groups, self.places = Interned(max(shape.parts, 1)), Interned(2)
-        self._scratch = np.zeros(max(shape.parts, 2), np.int64)
+        self._scratch, self._united = np.zeros(max(shape.parts, 2), np.int64), np.full(2, -1)
         self.hits = Hits(1 << 14, self.value_type)
 
     @property
@@ -203,6 +203,7 @@ class VectorArena:
             self.groups.arrays,
             self.places.arrays,
             self._scratch,
+            self._united,
         )
 
     @property

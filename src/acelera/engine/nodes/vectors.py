@@ -71,7 +71,8 @@ class Vectors(NamedTuple):
     """All rows, and what machines do with them.
 
     `operations` are those of each mark, from `operations_at` on. `begin_part` is, for each part of a group, the column
-    of `Given.parts` that a match takes it from where it begins, or -1.
+    of `Given.parts` that a match takes it from where it begins, or -1. `united` are the first row of the event that is
+    read, and the last that is a union: it is referred to by nothing else, so that more can be added to it.
     """
 
     components: Components
@@ -86,6 +87,7 @@ class Vectors(NamedTuple):
     groups: Groups
     places: Groups
     scratch: Array
+    united: Array
 
 
 @implements(begin, Vectors)
@@ -163,11 +165,14 @@ def act(kinds: Kinds, components: Components, at: int, operation: Array, given: 
 
 @implements(union, Vectors)
 def _union_of_vectors(vectors: Vectors, left: int, right: int, floor: int, reserved: int) -> Array:
-    at = vectors.count[0]
-    vectors.count[0] = at + 1
-    copy(vectors.components, at, vectors.components, left)
+    at = left
+    if left != vectors.united[1] or left < vectors.united[0]:
+        at = vectors.count[0]
+        vectors.count[0] = at + 1
+        copy(vectors.components, at, vectors.components, left)
+        vectors.newest[at], vectors.group[at], vectors.united[1] = vectors.newest[left], vectors.group[left], at
     add(vectors.kinds, vectors.components, at, vectors.components, right)
-    vectors.newest[at], vectors.group[at] = max(vectors.newest[left], vectors.newest[right]), vectors.group[left]
+    vectors.newest[at] = max(vectors.newest[at], vectors.newest[right])
     return at
 
 
@@ -178,6 +183,7 @@ def _newest_of_vector(vectors: Vectors, value: int) -> Array:
 
 @implements(has_room, Vectors)
 def _has_room_for_vectors(vectors: Vectors, needed: int) -> bool:
+    vectors.united[0] = vectors.count[0]  # what is made from here on is of another event
     if vectors.count[0] + 2 * needed > len(vectors.newest):
         return False
     if len(vectors.begin_part) == 0:

@@ -29,7 +29,9 @@ Ints = npt.NDArray[Any]
 NODES_PER_EVENT, AT_FIRST = 12, 20_000
 """So many nodes may be looked at for each event, and so many more, before matrices are worth it."""
 
-LETTER, KEY, TICK, FLOOR, KNOWN = range(5)
+NO_STORED = np.zeros((0, 1), np.int64)
+
+ROW, LETTER, KEY, TICK, FLOOR, KNOWN = range(6)
 
 
 class AdaptiveSummarizer(LazySummarizer):
@@ -50,7 +52,8 @@ class AdaptiveSummarizer(LazySummarizer):
         super().__init__(checked, strategy, alphabet, layout, grouping, spans)
         self.matrices = SlidingMachine(strategy.plan, alphabet, layout, reachable.sets)
         self.by_matrices = False
-        self._again = np.zeros((0, KNOWN), np.int64)  # of each row that is remembered
+        self._again = np.zeros((0, KNOWN), np.int64)  # of rows in the window
+        self._chunks: list[Events] = []  # those that came since
         self._events = 0
 
     def _fold(self, events: Events, keys: int, parts: Ints, ends: Ints) -> None:
@@ -60,8 +63,8 @@ class AdaptiveSummarizer(LazySummarizer):
         first = self._rows.rows
         self._events += len(events)
         self._counters[contexts.BUDGET] = NODES_PER_EVENT * self._events + AT_FIRST
-        self._rows.append(self._given(events, parts, np.zeros((0, 1), np.int64)))
-        self._remember(events)
+        self._rows.append(self._given(events, parts, NO_STORED))
+        self._chunks.append(events)
         self._take_ranks()
         for _ in self.machine.read(events, keys):
             if not self._fold_hits(ends, first):
@@ -71,26 +74,30 @@ class AdaptiveSummarizer(LazySummarizer):
                 self._fold_by_matrices(left, keys, parts, ends, first)
                 return
 
-    def _remember(self, events: Events) -> None:
-        """What is known of events, for the case that they are read again; rows that no event reads have no key."""
-        known = np.zeros((self._rows.rows - len(self._again), KNOWN), np.int64)
-        known[:, KEY] = -1
-        at = events.rows - len(self._again)
-        known[at, LETTER], known[at, KEY] = self.matrices.own_letters(events.letters), events.keys
-        known[at, TICK], known[at, FLOOR] = events.ticks, events.floors
-        self._again = np.concatenate([self._again, known])
+    def _settle(self, floors: Ints | None = None) -> None:
+        """Keep what is known of events that change something, for the case that they are read again; not of those that
+        lie before the floor of their key, if that is given.
+        """
+        found = [self._again]
+        for events in self._chunks:
+            letters = self.matrices.own_letters(events.letters)
+            changing = self.matrices.changing()[letters]
+            kept = np.flatnonzero(changing if floors is None else changing & (events.ticks >= floors[events.keys]))
+            letters = letters[kept]
+            columns = (events.rows[kept], letters, events.keys[kept], events.ticks[kept], events.floors[kept])
+            found.append(np.column_stack(columns).astype(np.int64))
+        self._again = np.concatenate(found)
+        self._chunks.clear()
 
     def _turn_to_matrices(self, last: int, keys: int) -> None:
         """Read the events of the window again, up to a row."""
-        known = self._again[: last + 1]
-        rows = np.flatnonzero(known[:, KEY] >= 0).astype(np.int32)
-        letter, key, tick, floor = known[rows].T
-        arrays = EventArrays(letter.astype(np.int32), key.astype(np.int32), rows, tick, floor)
-        ends, nowhere = np.zeros((len(self.grouping.ends), last + 1), np.int64), self._nowhere()
+        self._settle()
+        row, letter, key, tick, floor = np.ascontiguousarray(self._again[self._again[:, ROW] <= last].T)
+        letters, keys_read, rows = (each.astype(np.int32) for each in (letter, key, row))
+        arrays = EventArrays(letters, keys_read, rows, tick, floor)
+        ends, given = np.zeros((len(self.grouping.ends), last + 1), np.int64), self._rows.given(NO_STORED)
         self.matrices.limit[0] = self.limit
-        self.matrices.read_arrays(
-            arrays, keys, self._kinds, self._rows.given(np.zeros((0, 1), np.int64)), nowhere, ends
-        )
+        self.matrices.read_arrays(arrays, keys, self._kinds, given, self._nowhere(), ends)
         self.by_matrices = True
         self._begin()
         self._again, self._rows = self._again[:0], type(self._rows)(len(self.layout.columns), len(self.grouping.parts))
@@ -100,7 +107,7 @@ class AdaptiveSummarizer(LazySummarizer):
         return Totals(self.layout.shape, list(self.grouping.sources))
 
     def _fold_by_matrices(self, events: Events, keys: int, parts: Ints, ends: Ints, first: int = 0) -> None:
-        given = self._given(events, parts, np.zeros((0, 1), np.int64))
+        given = self._given(events, parts, NO_STORED)
         self._take_ranks()
         self.matrices.limit[0] = self.limit
         letters = self.matrices.own_letters(events.letters)
@@ -120,16 +127,18 @@ class AdaptiveSummarizer(LazySummarizer):
         if self.by_matrices:
             self.matrices.compact(floor)
             return
+        self._settle(self.machine.slots.floor)
         self.machine.compact(floor)
-        key, floors = self._again[:, KEY], self.machine.slots.floor
-        oldest = np.maximum(floors[np.minimum(np.maximum(key, 0), len(floors) - 1)], floor)
-        busy = np.zeros(len(floors) + 1, np.bool_)
-        busy[self.machine.busy_keys(len(floors))] = True
-        kept = (key >= 0) & (self._again[:, TICK] >= oldest) & busy[np.minimum(key, len(floors))]
-        rows = np.union1d(self.arena.rows(len(self.machine.actions)), np.flatnonzero(kept))
+        keys = len(self.machine.slots.floor)
+        busy = np.zeros(keys, np.bool_)
+        busy[self.machine.busy_keys(keys)] = True
+        key = self._again[:, KEY]
+        oldest = np.maximum(self.machine.slots.floor[key], floor)
+        self._again = self._again[busy[key] & (self._again[:, TICK] >= oldest)]
+        rows = np.union1d(self.arena.rows(len(self.machine.actions)), self._again[:, ROW])
         self.arena.renumber_rows(len(self.machine.actions), rows)
+        self._again[:, ROW] = np.searchsorted(rows, self._again[:, ROW])
         self._rows.keep(rows)
-        self._again = self._again[rows]
 
     @property
     def wasteful(self) -> bool:
@@ -145,14 +154,14 @@ class AdaptiveSummarizer(LazySummarizer):
         if self.by_matrices:
             self.matrices.keep_keys(keys)
             return
+        self._settle()
         super().keep_keys(keys)
-        moved = np.full(int(max(self._again[:, KEY].max(initial=0), keys.max(initial=0))) + 1, -1)
-        moved[keys] = np.arange(len(keys))
-        known = self._again[:, KEY]
-        self._again[:, KEY] = np.where(known >= 0, moved[known], -1)
+        self._again = self._again[np.isin(self._again[:, KEY], keys)]
+        self._again[:, KEY] = np.searchsorted(keys, self._again[:, KEY])
 
     def dump(self) -> dict[str, Section]:
         """The rows that are read again, or the matrices, as well."""
+        self._settle()
         matrices: dict[str, Section] = {f"matrices.{name}": part for name, part in self.matrices.dump().items()}
         state = np.array([self.by_matrices, self._events, self._counters[contexts.LOOKED_AT]], np.int64)
         return {**super().dump(), **matrices, "kept.known": self._again.reshape(-1), "adaptive": state}
@@ -164,8 +173,10 @@ class AdaptiveSummarizer(LazySummarizer):
         own = {name.removeprefix(prefix): part for name, part in sections.items() if name.startswith(prefix)}
         self.matrices.load(own)
         known = check.array(sections, "kept.known", np.int64)
-        check.holds("kept.known", len(known) == self._rows.rows * KNOWN, "is of another length")
+        check.holds("kept.known", len(known) % KNOWN == 0, "is of another length")
         self._again = known.reshape(-1, KNOWN)
+        check.in_range("kept.known", self._again[:, ROW], 0, max(self._rows.rows, 1))
+        check.in_range("kept.known", self._again[:, KEY], 0, len(self.machine.slots.floor))
         check.in_range("kept.known", self._again[:, LETTER], 0, max(len(self.matrices.letters.holding), 1))
         state = check.array(sections, "adaptive", np.int64)
         check.holds("adaptive", len(state) == 3, "is of another length")

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from acelera.engine.jit import announce
-from acelera.engine.machines.advance import EventArrays
+from acelera.engine.machines.advance import NOTHING, EventArrays
 from acelera.engine.machines.machine import Events
 from acelera.engine.machines.reachable import Letters
 from acelera.engine.machines.transition_table import TransitionTable
@@ -65,6 +65,19 @@ class FlatMachine(ABC):
         """Letters by numbers that stay what they are when a stream is taken up again."""
         numbers = [self.letters.number(tests) for tests in self._alphabet.holding]
         return np.array(numbers or [0], np.int32)[letters]
+
+    def changing(self) -> Ints:
+        """Of each letter, by its own number, whether it is another matrix than the one that leaves all as it is."""
+        self.table.make_room()
+        table, found = self.table, np.zeros(max(len(self.letters.holding), 1), np.bool_)
+        for letter in range(len(self.letters.holding)):
+            for number in range(self.sets):
+                if table.row_at[number, letter] < 0:
+                    table.fill(number, letter)
+                at, size = table.row_at[number, letter], table.row_size[number, letter]
+                waits = size == 1 and table.mark[at] == NOTHING and table.target[at] == number and not table.emits[at]
+                found[letter] |= bool(size) if number == 0 else not waits
+        return found
 
     def read_arrays(
         self, events: EventArrays, keys: int, kinds: Kinds, given: Given, totals: Totals, ends: Ints
