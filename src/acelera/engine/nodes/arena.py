@@ -158,10 +158,10 @@ class Arena:
         self.arrays.right[self._with_rows(actions)] = moved
         return rows
 
-    def renumber_rows(self, actions: int, rows: Ints) -> None:
-        """Rows are numbered anew: these, which are in order, are left."""
+    def renumber_rows(self, actions: int, moved: Ints) -> None:
+        """Rows have gone elsewhere."""
         nodes = self._with_rows(actions)
-        self.arrays.right[nodes] = np.searchsorted(rows, self.arrays.right[nodes])
+        self.arrays.right[nodes] = moved[self.arrays.right[nodes]]
 
     def _with_rows(self, actions: int) -> Ints:
         mark = self.arrays.mark[: self.size]

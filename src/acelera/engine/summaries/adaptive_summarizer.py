@@ -135,10 +135,12 @@ class AdaptiveSummarizer(LazySummarizer):
         key = self._again[:, KEY]
         oldest = np.maximum(self.machine.slots.floor[key], floor)
         self._again = self._again[busy[key] & (self._again[:, TICK] >= oldest)]
-        rows = np.union1d(self.arena.rows(len(self.machine.actions)), self._again[:, ROW])
-        self.arena.renumber_rows(len(self.machine.actions), rows)
-        self._again[:, ROW] = np.searchsorted(rows, self._again[:, ROW])
-        self._rows.keep(rows)
+        used = np.zeros(self._rows.rows, np.bool_)
+        used[self.arena.rows(len(self.machine.actions))] = used[self._again[:, ROW]] = True
+        moved = np.cumsum(used) - 1
+        self.arena.renumber_rows(len(self.machine.actions), moved)
+        self._again[:, ROW] = moved[self._again[:, ROW]]
+        self._rows.keep(np.flatnonzero(used))
 
     @property
     def wasteful(self) -> bool:
@@ -156,8 +158,10 @@ class AdaptiveSummarizer(LazySummarizer):
             return
         self._settle()
         super().keep_keys(keys)
-        self._again = self._again[np.isin(self._again[:, KEY], keys)]
-        self._again[:, KEY] = np.searchsorted(keys, self._again[:, KEY])
+        moved = np.full(1 + max(keys.max(initial=-1), self._again[:, KEY].max(initial=-1)), -1)
+        moved[keys] = np.arange(len(keys))
+        self._again[:, KEY] = moved[self._again[:, KEY]]
+        self._again = self._again[self._again[:, KEY] >= 0]
 
     def dump(self) -> dict[str, Section]:
         """The rows that are read again, or the matrices, as well."""
