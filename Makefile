@@ -30,11 +30,13 @@ bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/start.py
 	$(BIN)/python benchmarks/programs.py --events 10000000
 	$(BIN)/python benchmarks/changes.py
+	$(BIN)/python benchmarks/summaries.py
 
 bench-spark: $(VENV)/.dev
 	$(BIN)/python benchmarks/spark.py
 	$(BIN)/python benchmarks/streaming.py
 	$(BIN)/python benchmarks/programs_spark.py
+	$(BIN)/python benchmarks/summaries_spark.py
 
 # The property tests with as many cases as one likes: make long EXAMPLES=100000
 long: $(VENV)/.dev
