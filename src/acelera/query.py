@@ -390,8 +390,13 @@ class Query:
         from acelera.engine.compiled_query import compiled_query
 
         checked = self.pattern.check(self.clauses, schema)
-        looked_at = frozenset(() if checked.summary is None else checked.summary.looked_at)
-        return compiled_query(checked, self.pattern.strategy(schema, looked_at), self._fingerprint)
+        if checked.summary is None:
+            return compiled_query(checked, self.pattern.strategy(schema), self._fingerprint)
+        looked_at, added = frozenset(checked.summary.looked_at), frozenset(checked.summary.added)
+        made = compiled_query(checked, self.pattern.strategy(schema, looked_at, added), self._fingerprint)
+        if added and made.needs_registers():
+            made = compiled_query(checked, self.pattern.strategy(schema, looked_at), self._fingerprint)
+        return made
 
     @cached_property
     def _fingerprint(self) -> str:

@@ -13,7 +13,7 @@ import pyarrow as pa
 from acelera.automata.terms import Finish, Identity, Step, subterms
 from acelera.engine.machines.choice import Strategy
 from acelera.engine.machines.reachable import Reachable
-from acelera.engine.plan import Plan
+from acelera.engine.plan import Plan, folded
 from acelera.engine.results.needs import columns_read
 from acelera.engine.session.description import stream_of
 from acelera.engine.session.session import Session
@@ -87,6 +87,11 @@ class CompiledQuery:
         """How a summary runs; `by_row` if a stretch of the stream is read alone."""
         install(self.aggregates)
         return summary_strategy(self.checked, self.strategy, by_row)
+
+    def needs_registers(self) -> bool:
+        """Whether a summary looks at something that its plan leaves to listed matches, and runs value by value."""
+        assert self.checked.summary is not None
+        return folded(self.plan, self.checked.summary.looked_at) and isinstance(self.summarizing().layout, str)
 
     @property
     def result_schema(self) -> pa.Schema:

@@ -206,6 +206,25 @@ def stored_fields(action: Action, plan: Plan) -> tuple[tuple[Mark, str], ...]:
     return tuple((mark, name) for mark in made for name, term in mark.fields or () if is_stored(name, term))
 
 
+def linear_fold(plan: Plan, variable: str, attribute: str) -> int | None:
+    """The fold that an attribute of a variable's events is, if it is a sum or a count, and in all of these events.
+
+    The sum of it over all events of all matches is then that of all values that are folded.
+    """
+    found: set[int | None] = set()
+    for action in plan.actions:
+        bag = dict(action.marks).get(variable, ())
+        for mark in bag:
+            term = mark.attribute(attribute)
+            names = [
+                index
+                for index, fold in enumerate(plan.folds)
+                if isinstance(term, Finish) and term.state == Reg(fold.register) and fold.function in ("sum", "count")
+            ]
+            found.add(names[0] if names and len(bag) == 1 else None)
+    return found.pop() if len(found) == 1 else None
+
+
 def folded(plan: Plan, looked_at: Collection[tuple[str, str]]) -> bool:
     """Whether one of some attributes of variables is folded from listed matches."""
     folds = {Reg(fold.register) for fold in plan.folds}

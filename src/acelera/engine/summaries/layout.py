@@ -13,7 +13,7 @@ from acelera.automata.terms import Attr, Const
 from acelera.engine.frames import attribute_type
 from acelera.engine.nodes import components as op
 from acelera.engine.nodes.vector_arena import Shape
-from acelera.engine.plan import Action, Plan, stored_fields
+from acelera.engine.plan import Action, Plan, linear_fold, stored_fields
 from acelera.engine.registers.code import Code
 from acelera.language.lowering import UnsupportedError
 from acelera.language.schema import Schema
@@ -124,6 +124,10 @@ def layout_of(summary: Summarized, plan: Plan, code: Code | None, schema: Schema
     stored: list[tuple[int, int, _Recipe]] = []
     for number, action in enumerate(plan.actions):
         for recipe in recipes:
+            fold = fold_of(recipe.total.value, plan)
+            if fold is not None:
+                of_actions[number] += _folding(recipe, fold, action, plan, builder)
+                continue
             for mark in _marks(action, recipe.total.value):
                 given = _given(mark, recipe, builder, action, plan, code)
                 if isinstance(given, Given):
@@ -138,6 +142,34 @@ def layout_of(summary: Summarized, plan: Plan, code: Code | None, schema: Schema
     shape = Shape(builder.whole, shape_real, tuple(builder.best), tuple(builder.best_flag), spread, parts)
     operations = tuple(tuple(each) for each in (*of_actions, *of_stored))
     return Layout(shape, tuple(recipe.total for recipe in recipes), tuple(builder.columns), operations)
+
+
+def fold_of(value: TotalValue, plan: Plan) -> int | None:
+    """The fold whose values a total adds, one by one, rather than what each match makes of them."""
+    total = value.total
+    return linear_fold(plan, total.variable, total.attribute) if total.variable and total.attribute else None
+
+
+_COUNTED = {op.SUM: op.COUNT, op.REAL_SUM: op.REAL_COUNT}
+_COUNTING = frozenset({op.REAL_COUNT})
+
+
+def _folding(recipe: _Recipe, index: int, action: Action, plan: Plan, builder: _Builder) -> list[tuple[int, ...]]:
+    """What an action adds to a total over a fold: its values to the sum, and the event that is made of them to their
+    number.
+    """
+    fold, found = plan.folds[index], list[tuple[int, ...]]()
+    null = -1 if fold.ignore_nulls or recipe.total.flag is None else recipe.total.flag
+    for _ in _marks(action, recipe.total.value):
+        found += [(kind, at, -1, -1, flag, 0, 0) for kind, at, flag, _, _ in recipe.steps if kind in _COUNTING]
+    for term in (term for step in action.folds if step.fold == index for term in step.given):
+        form = ANYTHING if fold.function == "count" else recipe.form
+        column = builder.column(Given(term.name, form)) if isinstance(term, Attr) else -1
+        for kind, at, flag, flavour, second in recipe.steps:
+            if kind not in _COUNTING:
+                kind = _COUNTED[kind] if fold.function == "count" else kind
+                found.append((kind, at, column, null, flag, flavour, second))
+    return found
 
 
 def marks_of(action: Action, variable: str) -> tuple[Mark, ...]:
@@ -163,11 +195,11 @@ def _given(
         _refuse_other_types(attribute_type(term.name, builder.schema), recipe)
         return Given(term.name, recipe.form)
     if any(kind == op.AT_PLACE for kind, *_ in recipe.steps):
-        raise UnsupportedError(f"{_said(recipe.total.value)} asks where values stand that are made as it runs")
+        raise UnsupportedError(f"{said(recipe.total.value)} asks where values stand that are made as it runs")
     place = stored_fields(action, plan).index((mark, attribute))
     kind = None if code is None else code.stored[action][place]
     if kind not in _STORED or recipe.form == TEXT or (recipe.form == WHOLE and kind is Kind.FLOAT):
-        raise UnsupportedError(f"{_said(recipe.total.value)} is over values that only Python computes")
+        raise UnsupportedError(f"{said(recipe.total.value)} is over values that only Python computes")
     return place
 
 
@@ -175,7 +207,7 @@ def _refuse_other_types(found: Type, recipe: _Recipe) -> None:
     """Values of a variable may come from several sorts of events; they are read in one way."""
     expected = recipe.total.value.given
     if expected is not None and found.kind is not expected.kind and found.kind is not Kind.NULL:
-        raise UnsupportedError(f"{_said(recipe.total.value)} is over values of several types")
+        raise UnsupportedError(f"{said(recipe.total.value)} is over values of several types")
 
 
 def _operations(recipe: _Recipe, column: int, whole: bool = False) -> list[tuple[int, ...]]:
@@ -187,7 +219,8 @@ def _operations(recipe: _Recipe, column: int, whole: bool = False) -> list[tuple
     ]
 
 
-def _said(value: TotalValue) -> str:
+def said(value: TotalValue) -> str:
+    """A total as it was written."""
     inner = value.total.variable or "*"
     return f"{value.total.function}({inner}{'.' + value.total.attribute if value.total.attribute else ''})"
 
@@ -209,7 +242,7 @@ def _recipe(value: TotalValue, builder: _Builder) -> _Recipe:
     assert value.given is not None
     made = _MADE.get(function)
     if made is None:
-        raise UnsupportedError(f"there are no numbers that can be added for {_said(value)}")
+        raise UnsupportedError(f"there are no numbers that can be added for {said(value)}")
     return made(value, function, flag, builder)
 
 
@@ -222,7 +255,7 @@ def _sum(value: TotalValue, function: str, flag: int | None, builder: _Builder) 
     if kind is Kind.FLOAT:
         at = builder.another_real()
         return _Recipe(Total(value, (at,), flag), FLOAT, ((op.REAL_SUM, at, -1, op.FLOATING, 0),))
-    raise UnsupportedError(f"{_said(value)} adds values of type {value.given}, which are no integers or floats")
+    raise UnsupportedError(f"{said(value)} adds values of type {value.given}, which are no integers or floats")
 
 
 def _average(value: TotalValue, function: str, flag: int | None, builder: _Builder) -> _Recipe:
@@ -279,7 +312,7 @@ def _range(value: TotalValue, function: str, flag: int | None, builder: _Builder
     assert value.given is not None
     form = _form(value.given)
     if value.given.kind is Kind.DECIMAL:
-        raise UnsupportedError(f"{_said(value)} is a difference of decimals")
+        raise UnsupportedError(f"{said(value)} is a difference of decimals")
     low, high = builder.another_best(op.NUMBER), builder.another_best(op.NUMBER)
     steps = tuple(
         (op.BEST, at, builder.best_flag[at], _flavour(form, turned), 0) for at, turned in ((low, False), (high, True))

@@ -11,7 +11,7 @@ from acelera.engine.predicates.letters import Alphabet
 from acelera.engine.summaries.adaptive_summarizer import AdaptiveSummarizer
 from acelera.engine.summaries.flat_summarizer import MOST_SETS, FlatSummarizer
 from acelera.engine.summaries.grouping import ATTRIBUTE, PANE, POSITION, TIME, Grouping, Known, grouping_of
-from acelera.engine.summaries.layout import Layout, layout_of
+from acelera.engine.summaries.layout import Layout, fold_of, layout_of, said
 from acelera.engine.summaries.lazy_summarizer import LazySummarizer
 from acelera.engine.summaries.matrices import Chaining
 from acelera.engine.summaries.object_summarizer import ObjectSummarizer
@@ -89,7 +89,14 @@ class SummaryStrategy:
         elif self.strategy.code is None:
             machine = "by tables: constant work for each event and each group of partial matches"
         listed = "matches are counted and added as they grow, none is listed, however many there are"
-        return [machine, listed, *self._apart(), *others]
+        return [machine, listed, *self._apart(), *self._made(), *others]
+
+    def _made(self) -> list[str]:
+        """What becomes of totals over what AGG makes."""
+        assert self.checked.summary is not None
+        totals = self.checked.summary.totals
+        added = [said(each) for each in totals if fold_of(each, self.plan) is not None]
+        return [f"{', '.join(added)}: added event by event, without a register"] if added else []
 
     def _apart(self) -> list[str]:
         """Why partial matches are followed apart, and what that costs."""
