@@ -1,8 +1,8 @@
 """Compiles the kernels before the tests begin, so that not every process does.
 
-`python tests/warming.py tables registers changes` runs what uses all kernels but a few; one process for each part. The
-first two compile the register machine, which takes longest: `registers` also for what UNLESS forbids; `changes` those
-of rules over changes.
+`python tests/warming.py tables registers counting windows changes` runs what uses all kernels but a few; one process for
+each part. `registers` and `counting` compile the register machine, which takes longest, the first also for what UNLESS
+forbids; `counting` and `windows` those of summaries; `changes` those of rules over changes.
 """
 
 from __future__ import annotations
@@ -22,6 +22,14 @@ PARTS = {
         "MATCH A ; B WITHIN 5 EVENTS",
         "SELECT a.v, count(b) AS n, max(b.f) AS hi, sum(b.v) AS t, last(b.s) AS l MATCH A AS a ; B+ AS b ; C WITHIN 5 EVENTS",
         "SELECT x, start MATCH (A ; B) AS x FILTER x[same(s)] WITHIN 9 SECONDS",
+    ],
+    "counting": [
+        "SUMMARIZE count(*), sum(B.v) MATCH A ; B+",
+        "SUMMARIZE count(*) MATCH A AS a ; B AS b FILTER a.v < b.v",
+    ],
+    "windows": [
+        "SUMMARIZE count(*) MATCH A ; B+ WITHIN 5 EVENTS",
+        "SUMMARIZE count(*) MATCH A ; B+ OVER 6 EVENTS EVERY 2 EVENTS",
     ],
 }
 
@@ -47,6 +55,7 @@ def run(part: str) -> None:
     import pyarrow as pa
 
     import acelera as ac
+    from acelera.engine.summaries import adaptive_summarizer
 
     size, rng = 200, np.random.default_rng(1)
     table = pa.table(
@@ -60,6 +69,8 @@ def run(part: str) -> None:
     )
     if part == CHANGES:
         ac.trepl(RULES).run({"a": ac.cdc.inserts(table, time="ts")})
+    if part == "windows":  # matrices at once
+        adaptive_summarizer.NODES_PER_EVENT = adaptive_summarizer.AT_FIRST = 0
     for text in PARTS.get(part, ()):
         query = ac.query(text)
         query.run(table, order_by="ts")
