@@ -16,7 +16,7 @@ import pyarrow as pa
 from acelera import semantics
 from acelera.automata.interpreter import accepted
 from acelera.automata.model import Acea
-from acelera.engine.session.bounds import check_limit, limited, told_of_memory, warn_of_more, watched
+from acelera.engine.session.bounds import check_limit, gathered, limited, told_of_memory, warn_of_more, watched
 from acelera.engine.session.description import stream_of
 from acelera.engine.session.order import order_columns, sorted_indices
 from acelera.engine.storage.snapshots import fingerprint_of, unpack
@@ -410,7 +410,12 @@ class Query:
             if indices is not None:
                 table, numbers = table.take(pa.array(indices)), numbers[indices]
         with told_of_memory(session):
-            result = session.result(chain(session.pages(table, numbers), session.rest()), limit)
+            pages = chain(session.pages(table, numbers), session.rest())
+            summarized = compiled.checked.summary is not None
+            result = session.table(gathered(session, pages, None if summarized else limit))
+        if summarized and limit is not None and result.num_rows > limit:  # the first rows by window and keys
+            warn_of_more(limit, 4, summarized)
+            result = result.slice(0, limit)
         if session.types_not_seen():
             warn_of_misspelt_types(self.pattern.event_types, whole, compiled.schema, not result.num_rows)
         return result

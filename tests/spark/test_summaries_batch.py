@@ -19,7 +19,7 @@ from engine.test_sessions import long_stream
 from summaries.strategies import SummaryCase, long_cases, same, short_cases
 from tiers import thinned
 
-EXAMPLES = int(os.environ.get("ACELERA_SPARK_EXAMPLES", "5"))
+EXAMPLES = int(os.environ.get("ACELERA_SPARK_EXAMPLES", "3"))
 FAILED = "an aggregate failed"
 
 

@@ -91,10 +91,6 @@ class Session:
         """All rows of some pages, in order."""
         return in_order(pages, self.schema)
 
-    def result(self, pages: Iterator[Page], limit: int | None) -> pa.Table:
-        """All rows that there are, or the first of them."""
-        return self.table(gathered(self, pages, limit))
-
     def stream(self, batch: object, starting_before: int | None = None) -> Iterator[pa.RecordBatch]:
         """Read more events; their matches in batches of bounded size, as they are found, by end.
 

@@ -11,7 +11,6 @@ import pyarrow as pa
 
 from acelera.engine.machines.reachable import Reachable
 from acelera.engine.machines.table_machine import TableMachine
-from acelera.engine.session.bounds import gathered, warn_of_more
 from acelera.engine.session.incoming import Incoming
 from acelera.engine.session.pages import Page
 from acelera.engine.session.session import Session
@@ -79,13 +78,6 @@ class SummarySession(Session):
     def table(self, pages: Sequence[Page]) -> pa.Table:
         """All rows of some pages, by window and keys."""
         return self._rows.in_order(pa.Table.from_batches([page.rows for page in pages], schema=self.schema))
-
-    def result(self, pages: Iterator[Page], limit: int | None) -> pa.Table:
-        """All rows that there are, or the first of them."""
-        rows = self.table(gathered(self, pages))
-        if limit is not None and rows.num_rows > limit:
-            warn_of_more(limit, 5, summary=True)
-        return rows.slice(0, limit)
 
     def finish(self) -> pa.Table:
         """Say that no more events come; the rows of all groups that were not complete."""
