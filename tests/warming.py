@@ -24,7 +24,7 @@ PARTS = {
         "SELECT x, start MATCH (A ; B) AS x FILTER x[same(s)] WITHIN 9 SECONDS",
     ],
     "counting": [
-        "SUMMARIZE count(*), sum(B.v) MATCH A ; B+",
+        "SUMMARIZE log2_count(*), avg(B.v) MATCH A ; B+",
         "SUMMARIZE count(*) MATCH A AS a ; B AS b FILTER a.v < b.v",
     ],
     "windows": [
