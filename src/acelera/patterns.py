@@ -11,7 +11,7 @@ from acelera.automata.compilation import compile_formula
 from acelera.automata.held_types import variables_of
 from acelera.automata.model import Acea
 from acelera.automata.simplify import simplify
-from acelera.engine.plan import folded, linear_fold, plan_of
+from acelera.engine.plan import fold_under, folded, plan_of
 from acelera.errors import AceleraWarning
 from acelera.language import ast
 from acelera.language.checker import BagUnion, Checked, check, check_clauses
@@ -39,7 +39,7 @@ class Pattern(ABC):
     source: str = ""
 
     def __init__(self) -> None:
-        self._planned: tuple[Schema, tuple[frozenset[tuple[str, str]], ...], Strategy] | None = None
+        self._planned: tuple[Schema, object, Strategy] | None = None
 
     @cached_property
     def built(self) -> Acea:
@@ -79,24 +79,25 @@ class Pattern(ABC):
         self,
         schema: Schema,
         looked_at: frozenset[tuple[str, str]] = frozenset(),
-        added: frozenset[tuple[str, str]] = frozenset(),
+        totals: frozenset[ast.Total] = frozenset(),
     ) -> Strategy:
         """How the automaton runs over a stream; the last one is kept, since a query often runs again.
 
-        The attributes of variables that are `looked_at` are asked for before matches are listed, if they ever are; of
-        those that are `added` only the sum over all matches is.
+        The attributes of variables that are `looked_at` are asked for before matches are listed, if they ever are; if
+        by `totals` alone, what is folded may be all that is needed.
         """
         from acelera.engine.machines.choice import strategy_of
 
-        known, asked = self._planned, (looked_at, added)
+        known, asked = self._planned, (looked_at, totals)
         if known is None or not known[0].is_exactly(schema) or known[1] != asked:
             automaton = self.automaton_over(schema)
             if not automaton.transitions:
                 warnings.warn("nothing can match: parts of the query exclude each other", AceleraWarning, stacklevel=5)
             plan = plan_of(automaton, schema, self.formula is not None)
-            linear = {pair for pair in added if linear_fold(plan, *pair) is not None}
+            listed = {(each.variable, each.attribute) for each in totals if fold_under(plan, each) is None}
+            of_totals = {(each.variable, each.attribute) for each in totals} - listed
             made = strategy_of(plan, schema)
-            if folded(plan, looked_at - linear) or (made.refused is not None and folded(plan, looked_at)):
+            if folded(plan, looked_at - of_totals) or (made.refused is not None and folded(plan, looked_at)):
                 made = strategy_of(plan_of(automaton, schema, from_formula=False), schema)
             known = self._planned = (schema, asked, made)
         return known[2]

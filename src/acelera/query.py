@@ -392,9 +392,9 @@ class Query:
         checked = self.pattern.check(self.clauses, schema)
         if checked.summary is None:
             return compiled_query(checked, self.pattern.strategy(schema), self._fingerprint)
-        looked_at, added = frozenset(checked.summary.looked_at), frozenset(checked.summary.added)
-        made = compiled_query(checked, self.pattern.strategy(schema, looked_at, added), self._fingerprint)
-        if added and made.needs_registers():
+        looked_at, totals = frozenset(checked.summary.looked_at), checked.summary.totals_apart
+        made = compiled_query(checked, self.pattern.strategy(schema, looked_at, totals), self._fingerprint)
+        if totals and made.needs_registers():
             made = compiled_query(checked, self.pattern.strategy(schema, looked_at), self._fingerprint)
         return made
 

@@ -34,6 +34,7 @@ from acelera.automata.terms import (
     registers_read,
     subterms,
 )
+from acelera.language import ast
 from acelera.language.schema import Schema
 
 
@@ -206,22 +207,42 @@ def stored_fields(action: Action, plan: Plan) -> tuple[tuple[Mark, str], ...]:
     return tuple((mark, name) for mark in made for name, term in mark.fields or () if is_stored(name, term))
 
 
-def linear_fold(plan: Plan, variable: str, attribute: str) -> int | None:
-    """The fold that an attribute of a variable's events is, if it is a sum or a count, and in all of these events.
+def marks_of(action: Action, variable: str) -> tuple[Mark, ...]:
+    """What an action puts into a variable."""
+    return dict(action.marks).get(variable, ())
 
-    The sum of it over all events of all matches is then that of all values that are folded.
+
+_ADDED, _COMPARED = frozenset({"sum", "count"}), frozenset({"sum", "count", "min", "max"})
+
+
+def fold_under(plan: Plan, total: ast.Total) -> int | None:
+    """The fold that a total is about, if no match must be known to have the total, only what is folded, event by event.
+
+    A sum over all events of all matches of what is a sum is that of all values that are folded. Of all partial matches
+    that go on alike, those with the smallest and the largest sums, or minima and so on, stay those.
     """
+    function = total.function.lower()
+    if total.variable is None or total.attribute is None:
+        return None
+    if function in ("sum", "avg") and not total.ignore_nulls:
+        index, functions = _fold_behind(plan, total.variable, total.attribute), _ADDED
+    elif function in ("min", "max", "range"):
+        index, functions = _fold_behind(plan, total.variable, total.attribute), _COMPARED
+    else:
+        return None
+    return index if index is not None and plan.folds[index].function in functions else None
+
+
+def _fold_behind(plan: Plan, variable: str, attribute: str) -> int | None:
+    """The fold that an attribute of a variable's events is, if it is one and the same in all of them."""
+    numbers = {Reg(fold.register): index for index, fold in enumerate(plan.folds)}
     found: set[int | None] = set()
     for action in plan.actions:
-        bag = dict(action.marks).get(variable, ())
+        bag = marks_of(action, variable)
         for mark in bag:
             term = mark.attribute(attribute)
-            names = [
-                index
-                for index, fold in enumerate(plan.folds)
-                if isinstance(term, Finish) and term.state == Reg(fold.register) and fold.function in ("sum", "count")
-            ]
-            found.add(names[0] if names and len(bag) == 1 else None)
+            known = numbers.get(term.state) if isinstance(term, Finish) and isinstance(term.state, Reg) else None
+            found.add(known if len(bag) == 1 else None)
     return found.pop() if len(found) == 1 else None
 
 
@@ -232,7 +253,7 @@ def folded(plan: Plan, looked_at: Collection[tuple[str, str]]) -> bool:
         mark.attribute(attribute)
         for action in plan.actions
         for variable, attribute in looked_at
-        for mark in dict(action.marks).get(variable, ())
+        for mark in marks_of(action, variable)
     )
     return any(isinstance(term, Finish) and term.state in folds for term in terms)
 

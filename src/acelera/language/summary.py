@@ -107,11 +107,10 @@ class Summarized:
         return given | set(self.event_keys)
 
     @property
-    def added(self) -> set[tuple[str, str]]:
-        """Those of which nothing but a sum or a mean over all matches is asked, and a NULL is no exception."""
-        others = [each.total for each in self.totals if each.total.function.lower() not in ("sum", "avg")]
-        others += [each.total for each in self.totals if each.total.ignore_nulls]
-        return self.looked_at - {(each.variable, each.attribute) for each in others} - set(self.event_keys)
+    def totals_apart(self) -> frozenset[ast.Total]:
+        """The totals over attributes that are no keys."""
+        totals = [each.total for each in self.totals if each.total.attribute is not None]
+        return frozenset(each for each in totals if (each.variable, each.attribute) not in self.event_keys)
 
     @property
     def attributes(self) -> set[str]:

@@ -106,7 +106,8 @@ def batch_shares(query: CompiledQuery, counts: bool) -> Shares:
         return Shares(WINDOWS) if strategy.spans.length + strategy.spans.every < LONGEST else Shares(WHOLE)
     if clauses.within is not None:
         return Shares(STARTS, merged=True, grouped=grouped)
-    reachable = None if plan.split_by else reachable_sets(plan, MOST_SETS)
+    chained = not (plan.split_by or strategy.layout.carries)
+    reachable = reachable_sets(plan, MOST_SETS) if chained else None
     return Shares(WHOLE) if reachable is None else Shares(STRETCHES, reachable=reachable)
 
 

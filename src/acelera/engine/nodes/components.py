@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from acelera.engine.jit import Array, inlined
+from acelera.engine.jit import Array, inlined, inner
 
 LARGEST = 2.0**80
 """Beyond it, it is no longer certain what a sum modulo 2⁶⁴ stands for."""
@@ -35,6 +35,10 @@ NUMBER, FIRST_TEXT, LAST_TEXT, PLACE = range(4)
 
 # What an event adds.
 COUNT, SUM, REAL_COUNT, REAL_SUM, SPREAD, BEST, TEXT, AT_PLACE, PART = range(9)
+FOLD_SUM, FOLD_COUNT, FOLD_LEAST, FOLD_MOST, FOLD_END, FOLD_END_OR_ZERO, FOLD_NAN = range(9, 16)
+"""What is done to what is carried along for a fold (`summaries.inner_folds`): values are folded, or it is closed."""
+KEPT, FORGOTTEN = -1, -2
+"""In the place of the flag that a NULL raises: it is passed over, or what is carried is forgotten for it."""
 KIND, COMPONENT, COLUMN, NULL_FLAG, FLAG, FLAVOUR, SECOND, OPERATION = range(8)
 """The parts of an operation: what it does, to which component, with which column, which flag a NULL raises (-1 if it is
 passed over), which flag says that there is a value, whether the column holds floats and whether its order is turned
@@ -42,6 +46,10 @@ round, and a further component or column.
 """
 
 PLAIN, FLOATING, TURNED, FLOATING_TURNED = range(4)
+NAN_KEY = np.int64(-9223372036854775808)
+"""NaN, in the order of floats."""
+FAILURE = 62
+"""The flag of matches with an aggregate that failed."""
 
 
 class Components(NamedTuple):
@@ -62,7 +70,7 @@ be that stands in the head; and how many sums there are, with that one.
 
 class Kinds(NamedTuple):
     """Where components stand; of each best number its order and its flag, where the numbers of values that spread stand
-    in `real`, and the ranks of texts.
+    in `real`, the ranks of texts, and the flags of a match that has marked nothing.
     """
 
     at: Array
@@ -70,6 +78,7 @@ class Kinds(NamedTuple):
     best_flag: Array
     spread_at: Array
     ranks: Array
+    fresh: Array
 
 
 @inlined
@@ -82,7 +91,7 @@ def bounded(number: float) -> float:
 def order_key(value: float) -> Array:
     """A number in the order of floats; NaN comes before all."""
     if value != value:
-        return np.int64(-9223372036854775808)
+        return NAN_KEY
     bits = np.int64(np.float64(value + 0.0).view(np.int64))
     return bits ^ np.int64((bits >> 63) & 0x7FFFFFFFFFFFFFFF)
 
@@ -270,6 +279,8 @@ def operate(kinds: Kinds, c: Components, at: int, operation: Array, value: Array
     elif kind == SPREAD:
         mean = kinds.at[MEAN] + operation[SECOND]
         merge_spread(c, at, kinds.at[REAL] + i, mean, 1.0, c.reals[at, REAL_CELL], number, 0.0)
+    elif kind >= FOLD_SUM:
+        fold(kinds, c, at, operation, value, number)
     else:
         key = value if kind == TEXT else in_order(operation[FLAVOUR], value, number)
         if kind == AT_PLACE:
@@ -278,8 +289,82 @@ def operate(kinds: Kinds, c: Components, at: int, operation: Array, value: Array
             improve(kinds, c, at, i, key, 0)
 
 
+@inner
+def fold(kinds: Kinds, c: Components, at: int, operation: Array, value: Array, number: float) -> None:
+    """Fold a value into what is carried along, or close that."""
+    kind, flavour, nothing_yet = operation[KIND], operation[FLAVOUR], np.int64(1) << operation[FLAG]
+    place = kinds.at[BEST_AT] + operation[COMPONENT]
+    there = np.int64(1) << kinds.best_flag[operation[COMPONENT]]
+    flags, carried = c.cells[at, FLAGS_CELL], c.cells[at, place]
+    if kind >= FOLD_END:
+        c.cells[at, FLAGS_CELL] = (flags & ~there) | nothing_yet
+        if flags & there and (kind != FOLD_NAN or carried == NAN_KEY):
+            improve(kinds, c, at, operation[SECOND], carried, 0)
+        if flags & nothing_yet and kind == FOLD_END_OR_ZERO:
+            improve(kinds, c, at, operation[SECOND], in_order(flavour, np.int64(0), 0.0), 0)
+        if flags & nothing_yet and kind == FOLD_END and operation[NULL_FLAG] >= 0:
+            c.cells[at, FLAGS_CELL] |= np.int64(1) << operation[NULL_FLAG]
+        return
+    given = np.int64(1) if kind == FOLD_COUNT else value
+    key = in_order(flavour, given, number)
+    if flags & there:
+        before = out_of_order(flavour, carried)
+        if flavour in (FLOATING, FLOATING_TURNED):
+            found = in_order(flavour, np.int64(0), folded_float(kind, float_of(carried, flavour), number))
+        else:
+            found = in_order(flavour, folded_whole(kind, before, given), 0.0)
+            if kind in (FOLD_SUM, FOLD_COUNT) and abs(float(before) + float(given)) >= 2.0**63:
+                c.cells[at, FLAGS_CELL] |= np.int64(1) << FAILURE
+        key = min(key, found) if flags & nothing_yet else found
+    if flags & (there | nothing_yet):
+        c.cells[at, place] = key
+        c.cells[at, FLAGS_CELL] = (c.cells[at, FLAGS_CELL] | there) & ~nothing_yet
+
+
 @inlined
-def in_order(flavour: int, value: int, number: float) -> Array:
+def folded_whole(kind: int, before: Array, value: Array) -> Array:
+    """What a fold of integers is with a further one."""
+    if kind == FOLD_LEAST:
+        return min(before, value)
+    return max(before, value) if kind == FOLD_MOST else before + value
+
+
+@inlined
+def folded_float(kind: int, before: float, value: float) -> float:
+    """What a fold of floats is with a further one; NaN spreads."""
+    if kind == FOLD_SUM or before != before or value != value:
+        return before + value
+    return min(before, value) if kind == FOLD_LEAST else max(before, value)
+
+
+@inlined
+def miss(kinds: Kinds, c: Components, at: int, operation: Array) -> None:
+    """Add that an event has NULL to all matches of a row."""
+    if operation[NULL_FLAG] >= 0:
+        c.cells[at, FLAGS_CELL] |= np.int64(1) << operation[NULL_FLAG]
+    if operation[KIND] >= FOLD_SUM and operation[NULL_FLAG] != KEPT:
+        there = np.int64(1) << kinds.best_flag[operation[COMPONENT]]
+        c.cells[at, FLAGS_CELL] &= ~(there | np.int64(1) << operation[FLAG])
+
+
+@inlined
+def float_of(key: int, flavour: int) -> float:
+    """The float that a number in order stands for."""
+    if key == NAN_KEY:
+        return math.nan
+    key = ~key if flavour == FLOATING_TURNED else key
+    bits = np.int64(key ^ np.int64((key >> 63) & 0x7FFFFFFFFFFFFFFF))
+    return float(bits.view(np.float64))
+
+
+@inlined
+def out_of_order(flavour: int, key: int) -> Array:
+    """The integer that a number in order stands for."""
+    return ~key if flavour == TURNED else key
+
+
+@inlined
+def in_order(flavour: int, value: Array, number: float) -> Array:
     """A value as a number whose order is that of values, or the opposite; NaN always comes first."""
     if flavour in (FLOATING, FLOATING_TURNED):
         key = order_key(number)

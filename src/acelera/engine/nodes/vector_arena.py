@@ -41,7 +41,7 @@ class Shape:
     """How many components there are of each sort, and what is known of each.
 
     `best` holds the order of each best number, and `best_flag` its flag. `spread` is how many sets of values spread:
-    for each, two numbers stand at the end of `real`.
+    for each, two numbers stand at the end of `real`. `fresh` are the flags of a match that has marked nothing.
     """
 
     whole: int
@@ -50,6 +50,7 @@ class Shape:
     best_flag: tuple[int, ...]
     spread: int
     parts: int
+    fresh: int = 0
 
     @cached_property
     def at(self) -> Ints:
@@ -66,7 +67,7 @@ class Shape:
         first = max(self.real, 1) - 2 * self.spread
         spread_at = np.arange(first, max(self.real, 1), 2, dtype=np.int64)
         best_kind, best_flag = np.array(self.best, np.int64), np.array(self.best_flag, np.int64)
-        return Kinds(self.at, best_kind, best_flag, spread_at, ranks)
+        return Kinds(self.at, best_kind, best_flag, spread_at, ranks, np.array([self.fresh], np.int64))
 
     def components(self, rows: int) -> Components:
         """Room for so many rows."""

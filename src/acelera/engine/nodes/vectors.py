@@ -19,18 +19,19 @@ from acelera.engine.nodes.algebras import begin, extend, has_room, meeting_place
 from acelera.engine.nodes.components import (
     COLUMN,
     COMPONENT,
+    FAILURE,
     FLAGS_CELL,
     FLAVOUR,
     FLOATING,
     FLOATING_TURNED,
     KIND,
-    NULL_FLAG,
     PART,
     Components,
     Kinds,
     add,
     copy,
     make_one,
+    miss,
     operate,
 )
 from acelera.engine.storage.interning import intern_row
@@ -39,8 +40,6 @@ UNKNOWN_PART = -1
 """A part of a group that is not known yet."""
 VALUE, FAILED = 1, 3
 """Tags of stored values, as in `registers.opcodes`."""
-FAILURE = 62
-"""The flag of matches with an aggregate that failed."""
 
 
 class Given(NamedTuple):
@@ -95,6 +94,7 @@ def _begin_vector(vectors: Vectors, row: int, tick: int) -> Array:
     at = vectors.count[0]
     vectors.count[0] = at + 1
     make_one(vectors.components, at)
+    vectors.components.cells[at, FLAGS_CELL] = vectors.kinds.fresh[0]
     vectors.newest[at], vectors.group[at] = tick, 0
     if len(vectors.begin_part) > 0:
         for p in range(len(vectors.begin_part)):
@@ -159,8 +159,8 @@ def act(kinds: Kinds, components: Components, at: int, operation: Array, given: 
     if there:
         position = given.positions[row] if row < len(given.positions) else 0
         operate(kinds, components, at, operation, value, number, position)
-    elif operation[NULL_FLAG] >= 0:
-        components.cells[at, FLAGS_CELL] |= np.int64(1) << operation[NULL_FLAG]
+    else:
+        miss(kinds, components, at, operation)
 
 
 @implements(union, Vectors)

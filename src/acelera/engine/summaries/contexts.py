@@ -34,7 +34,8 @@ class Contexts(NamedTuple):
 
     `seen` and `first` are for each node: when it was last gone through, and the first row of its list. `order` are the
     nodes of this time, those that others refer to after these. The parts of a group that are known where a match
-    begins are columns of `Given.parts`, as `begin_part` tells. No match begins from the tick `limit` on.
+    begins are columns of `Given.parts`, as `begin_part` tells. No match begins from the tick `limit` on. `closings`
+    are what is done where a match begins.
     """
 
     seen: Array
@@ -49,6 +50,7 @@ class Contexts(NamedTuple):
     begin_part: Array
     limit: Array
     scratch: Array
+    closings: Array
 
 
 @kernel
@@ -208,6 +210,8 @@ def take(node: int, nodes: Nodes, algebra: Algebra, given: Given, contexts: Cont
     """Add the context of a beginning to its groups."""
     begin, row = nodes.right[node], contexts.first[node]
     while row != NONE:
+        for i in range(len(contexts.closings)):
+            act(algebra.kinds, contexts.components, row, contexts.closings[i], given, begin)
         for j in range(len(into.sources)):
             source = into.sources[j]
             if source >= 0:

@@ -10,10 +10,10 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from acelera.engine.nodes import components as op
-from acelera.engine.nodes.components import SCALE, Columns, Components
-from acelera.engine.nodes.vectors import FAILURE
+from acelera.engine.nodes.components import FAILURE, SCALE, Columns, Components
 from acelera.engine.registers.encoding import decimals
-from acelera.engine.summaries.layout import Layout, Total
+from acelera.engine.summaries.layout import Layout
+from acelera.engine.summaries.recipes import Total
 from acelera.errors import AggregateError
 from acelera.language.aggregates import OVERFLOW
 from acelera.language.types import Kind, Type

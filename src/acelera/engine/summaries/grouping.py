@@ -13,8 +13,7 @@ from typing import NamedTuple
 
 from acelera.automata.terms import Attr
 from acelera.engine.nodes import components as op
-from acelera.engine.plan import Plan
-from acelera.engine.summaries.layout import marks_of
+from acelera.engine.plan import Plan, marks_of
 from acelera.language.lowering import UnsupportedError
 from acelera.language.result import AttributeValues, MatchBound, PartitionKey
 from acelera.language.summary import Summarized

@@ -123,6 +123,7 @@ class LazySummarizer(ByComponents):
         flat = [each for several in listed for each in several]
         self._operations = np.array(flat, np.int64).reshape(-1, OPERATION)
         self._begin_part = np.array(grouping.begin_part(), np.int64)
+        self._closings = np.array(layout.closings, np.int64).reshape(-1, OPERATION)
         self._rows = Remembered(len(layout.columns), len(grouping.parts))
         self._groups_of_contexts = Interned(max(len(grouping.parts), 1))
         self._components = layout.shape.components(1 << 10)
@@ -197,6 +198,7 @@ class LazySummarizer(ByComponents):
             self._begin_part,
             np.array([self.limit]),
             self._scratch,
+            self._closings,
         )
 
     def _enlarge(self, reason: int) -> None:

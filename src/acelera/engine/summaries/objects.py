@@ -17,12 +17,11 @@ from acelera.automata.terms import Attr
 from acelera.engine.frames import Frame
 from acelera.engine.machines.value_algebra import Values
 from acelera.engine.nodes.vectors import UNKNOWN_PART
-from acelera.engine.plan import Action, Plan, stored_fields
+from acelera.engine.plan import Action, Plan, marks_of, stored_fields
 from acelera.engine.storage import validation as check
 from acelera.engine.storage.snapshots import Json, Section, decode, encode
 from acelera.engine.summaries.folding import Fold, fold_of
 from acelera.engine.summaries.grouping import ATTRIBUTE, Grouping, Known
-from acelera.engine.summaries.layout import marks_of
 from acelera.engine.summaries.summary_columns import KeyColumns
 from acelera.language.events import Event, Value, seen
 from acelera.language.summary import Summarized

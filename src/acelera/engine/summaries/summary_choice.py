@@ -11,11 +11,13 @@ from acelera.engine.predicates.letters import Alphabet
 from acelera.engine.summaries.adaptive_summarizer import AdaptiveSummarizer
 from acelera.engine.summaries.flat_summarizer import MOST_SETS, FlatSummarizer
 from acelera.engine.summaries.grouping import ATTRIBUTE, PANE, POSITION, TIME, Grouping, Known, grouping_of
-from acelera.engine.summaries.layout import Layout, fold_of, layout_of, said
+from acelera.engine.summaries.inner_folds import carried, fold_of
+from acelera.engine.summaries.layout import Layout, layout_of
 from acelera.engine.summaries.lazy_summarizer import LazySummarizer
 from acelera.engine.summaries.matrices import Chaining
 from acelera.engine.summaries.object_summarizer import ObjectSummarizer
 from acelera.engine.summaries.partials import Merging, PartialRows, component_fields
+from acelera.engine.summaries.recipes import said
 from acelera.engine.summaries.summarizer import ComponentSummarizer, Summarizer
 from acelera.engine.summaries.windows import Bounded, Spans, bounds_of, spans_of
 from acelera.language.checker import Checked
@@ -46,9 +48,7 @@ class SummaryStrategy:
     @property
     def lazy(self) -> bool:
         """Whether matches are told apart by where they start, so that nodes are looked at only where matches end."""
-        apart = any(part.what in (POSITION, TIME) for part in self.grouping.parts)
-        bounded = self.checked.clauses.within is not None
-        return (apart or bounded) and not isinstance(self.layout, str) and self.grouping.row_at is None
+        return not isinstance(self.layout, str) and _is_lazy(self.checked, self.grouping)
 
     def summarizer(self, alphabet: Alphabet) -> Summarizer:
         """What summarizes."""
@@ -95,8 +95,14 @@ class SummaryStrategy:
         """What becomes of totals over what AGG makes."""
         assert self.checked.summary is not None
         totals = self.checked.summary.totals
-        added = [said(each) for each in totals if fold_of(each, self.plan) is not None]
-        return [f"{', '.join(added)}: added event by event, without a register"] if added else []
+        if isinstance(self.layout, str):
+            return []
+        folded = [each for each in totals if fold_of(each, self.plan) is not None]
+        lines = []
+        for best, how in ((False, "added event by event"), (True, "the best of all partial matches is carried along")):
+            names = [said(each) for each in folded if carried(each) == best]
+            lines += [f"{', '.join(names)}: {how}, without a register"] if names else []
+        return lines
 
     def _apart(self) -> list[str]:
         """Why partial matches are followed apart, and what that costs."""
@@ -137,7 +143,7 @@ def summary_strategy(checked: Checked, strategy: Strategy, by_row: bool = False)
     if flat is not None:
         return SummaryStrategy(checked, strategy, flat[0], flat[1], bounds, spans, flat[2])
     grouping = grouping_of(summary, False, by_pane, by_row)  # nodes tell matches apart by where they start
-    layout = _layout(checked, strategy, grouping)
+    layout = _layout(checked, strategy, grouping, backwards=_is_lazy(checked, grouping))
     if isinstance(layout, str):
         grouping = grouping_of(summary, by_start, by_pane, by_row)
     return SummaryStrategy(checked, strategy, layout, grouping, bounds, spans)
@@ -158,18 +164,25 @@ def _flat(
     if grouping.parts or (by_pane and any(known.what in (POSITION, TIME) for known in grouping.ends)):
         return None
     layout, reachable = _layout(checked, strategy, grouping), reachable_sets(strategy.plan, MOST_SETS)
-    if isinstance(layout, str) or reachable is None or 0 in reachable.entered:
+    if isinstance(layout, str) or layout.carries or reachable is None or 0 in reachable.entered:
         return None
     return layout, grouping, reachable
 
 
-def _layout(checked: Checked, strategy: Strategy, grouping: Grouping) -> Layout | str:
+def _is_lazy(checked: Checked, grouping: Grouping) -> bool:
+    """Whether matches are told apart by where they start, if they have components; see `SummaryStrategy.lazy`."""
+    apart = any(part.what in (POSITION, TIME) for part in grouping.parts)
+    return (apart or checked.clauses.within is not None) and grouping.row_at is None
+
+
+def _layout(checked: Checked, strategy: Strategy, grouping: Grouping, backwards: bool = False) -> Layout | str:
     """The components that a summary needs; what for if there are none for something."""
     assert checked.summary is not None and checked.schema is not None
     if strategy.refused is not None:
         return strategy.refused
     try:
         grouping.refuse_made_keys(strategy.plan)
-        return layout_of(checked.summary, strategy.plan, strategy.code, checked.schema, len(grouping.parts))
+        parts = len(grouping.parts)
+        return layout_of(checked.summary, strategy.plan, strategy.code, checked.schema, parts, backwards)
     except UnsupportedError as error:
         return str(error)

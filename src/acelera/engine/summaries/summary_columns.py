@@ -17,7 +17,7 @@ from acelera.engine.registers.interned import Strings
 from acelera.engine.session.keys import Keys
 from acelera.engine.storage.snapshots import Section
 from acelera.engine.summaries.grouping import ATTRIBUTE, PANE, PARTITION, POSITION, TIME, WINDOW, Known
-from acelera.engine.summaries.layout import FLOAT, TEXT, WHOLE, Given
+from acelera.engine.summaries.recipes import FLOAT, TEXT, WHOLE, Given
 from acelera.engine.summaries.windows import Spans
 from acelera.errors import DataError
 from acelera.language.events import Value
