@@ -19,7 +19,8 @@ from acelera.xchangeeq.checker import check
 from acelera.xchangeeq.engine import compiled
 from acelera.xchangeeq.parser import parse_program
 from measuring import heading, in_turns, line
-from spark import session, written
+from spark import written
+from spark_session import session
 
 PROGRAM = """
 DETECT fire { area { var A } }

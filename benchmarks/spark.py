@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +14,7 @@ import pyarrow.parquet as pq
 
 import acelera as ac
 from measuring import heading, in_turns, line
+from spark_session import session
 
 SELECTIVE = """
 SELECT name, a.price, b.price AS low, c.price AS high
@@ -39,27 +38,6 @@ def ticks(events: int, names: int, path: Path) -> None:
         }
     )
     pq.write_table(table, path, row_group_size=500_000)
-
-
-def session() -> Any:
-    """A local Spark."""
-    from pyspark.sql import SparkSession
-
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    builder = SparkSession.builder.master("local[2]").appName("benchmark")
-    options = {
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-        "spark.sql.shuffle.partitions": "8",
-        "spark.driver.memory": "6g",
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.bindAddress": "127.0.0.1",
-    }
-    for name, value in options.items():
-        builder = builder.config(name, value)
-    spark = builder.getOrCreate()
-    spark.sparkContext.setLogLevel("ERROR")
-    return spark
 
 
 def identity(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -23,7 +23,8 @@ import pyarrow.parquet as pq
 
 import acelera as ac
 from measuring import heading, line
-from spark import SELECTIVE, session, ticks
+from spark import SELECTIVE, ticks
+from spark_session import session
 
 ROCKS_DB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import sys
 import tempfile
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +13,7 @@ import pyarrow.parquet as pq
 
 import acelera as ac
 from measuring import apart, heading, in_turns, line
+from spark_session import session
 
 QUERIES = {
     "A ; B+, count and sum": ("SUMMARIZE log2_count(*), avg(b.v) AS mean MATCH A ; B+ AS b", 1.6),
@@ -37,30 +35,9 @@ def events(size: int, path: Path) -> None:
     pq.write_table(table, path, row_group_size=500_000)
 
 
-def session(cores: int) -> Any:
-    """A local Spark."""
-    from pyspark.sql import SparkSession
-
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    builder = SparkSession.builder.master(f"local[{cores}]").appName("benchmark")
-    options = {
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-        "spark.sql.shuffle.partitions": "4",
-        "spark.driver.memory": "4g",
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.bindAddress": "127.0.0.1",
-    }
-    for name, value in options.items():
-        builder = builder.config(name, value)
-    spark = builder.getOrCreate()
-    spark.sparkContext.setLogLevel("ERROR")
-    return spark
-
-
 def measured(folder: str, cores: int, rounds: int) -> None:
     """How long each query takes with so many cores, written to a file."""
-    spark = session(cores)
+    spark = session(cores, shuffle_partitions=4, memory="4g")
     frame = spark.read.parquet(f"{folder}/events.parquet")
     works = {
         name: lambda text=text: ac.query(text).run(frame, order_by="ts").toArrow()  # type: ignore[misc]

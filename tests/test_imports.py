@@ -31,6 +31,7 @@ LAYERS = """
     explanation
     report
     spelling patterns
+    checked_query
     query
     algebra
     programs

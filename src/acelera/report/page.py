@@ -63,12 +63,11 @@ def page(found: Findings) -> str:
     frame, style, script, shared = (own_file(name) for name in ("page.html", "page.css", "page.js", "parts.js"))
     return filled(
         frame,
+        title="Matches of a query",
         style=style,
         script=shared + script,
         data=data_of(found),
-        query=highlighted(found.about.text),
-        automaton=picture(found.about.automaton),
-        size=escape(found.about.automaton.size()),
+        about=query_html(found.about),
     )
 
 
@@ -77,14 +76,39 @@ def own_file(name: str) -> str:
     return files("acelera.report").joinpath(name).read_text(encoding="utf-8")
 
 
-def filled(frame: str, *, style: str, script: str, data: object, **pieces: str) -> str:
-    """A page that runs this script and no other; the pieces are HTML."""
+def head_html(title: str, headline: str, style: str, *, lead: str = "", first: Sequence[str], scripts: str = "") -> str:
+    """What all pages begin with; `first` is what matters on the page, as an anchor and in words."""
+    return _piece(
+        "head.html",
+        title=escape(title),
+        headline=escape(headline),
+        lead=escape(lead),
+        style=style,
+        first=first[0],
+        first_name=first[1],
+        scripts=scripts,
+    )
+
+
+def query_html(about: About) -> str:
+    """The text of a query, and the picture of its automaton beside it."""
+    drawn, size = picture(about.automaton), escape(about.automaton.size())
+    return _piece("query.html", query=highlighted(about.text), automaton=drawn, size=size)
+
+
+def _piece(name: str, **pieces: str) -> str:
+    """A file that stands in pages, filled with HTML."""
+    return Template(own_file(name).removesuffix("\n")).substitute(pieces)
+
+
+def filled(frame: str, *, title: str, style: str, script: str, data: object, **pieces: str) -> str:
+    """A page with a timeline, which runs this script and no other; the pieces are HTML."""
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    scripts = f"script-src 'sha256-{digest}'; "
     return Template(frame).substitute(
         pieces,
-        style=style,
+        head=head_html(title, title, style, first=("timeline", "timeline"), scripts=scripts),
         script=script,
-        script_hash=f"sha256-{digest}",
         data=embedded(data),
         version=escape(__version__),
     )

@@ -15,8 +15,7 @@ from acelera.language.result import MatchBound
 from acelera.language.types import from_arrow
 from acelera.report.buckets import NANOSECONDS
 from acelera.report.chart import Axis, Panel, over_time, short, side_by_side
-from acelera.report.highlight import highlighted
-from acelera.report.page import own_file, picture
+from acelera.report.page import head_html, own_file, query_html
 from acelera.report.summary_findings import SummaryFindings
 from acelera.report.values import cells
 from acelera.version import __version__
@@ -30,12 +29,14 @@ def summary_page(found: SummaryFindings) -> str:
     drawn, said, legend = _chart(found)
     headline = f"{_many(found.rows_found, 'row')} over {_many(found.events_found, 'event')}"
     return Template(own_file("summary.html")).substitute(
-        style=own_file("page.css") + own_file("summary.css"),
-        headline=escape(headline),
-        lead=escape(_lead(found)),
-        query=highlighted(found.about.text),
-        automaton=picture(found.about.automaton),
-        size=escape(found.about.automaton.size()),
+        head=head_html(
+            f"{headline} – acelera",
+            headline,
+            own_file("page.css") + own_file("summary.css"),
+            lead=_lead(found),
+            first=("listed", "result"),
+        ),
+        about=query_html(found.about),
         chart=drawn,
         legend=legend,
         said=escape(said),

@@ -33,7 +33,7 @@ from acelera.engine.registers.interned import CONFIGURATIONS, STORED, Strings, T
 from acelera.engine.registers.stack_machine import TUPLES, Inputs, Program
 from acelera.engine.registers.wide_times import joined
 from acelera.engine.storage import validation as check
-from acelera.engine.storage.snapshots import Section
+from acelera.engine.storage.snapshots import Section, with_prefix, without_prefix
 from acelera.engine.ticks import FAR_PAST
 from acelera.errors import AggregateError, DataError
 from acelera.language.aggregates import OVERFLOW
@@ -270,7 +270,7 @@ class RegisterMachine(KernelMachine):
             **self.strings.dump(),
         }
         for number, guard in enumerate(self._guards):
-            dumped |= {f"guard{number}.{name}": section for name, section in guard.dump().items()}
+            dumped |= with_prefix(f"guard{number}.", guard.dump())
         return dumped
 
     def load(self, sections: Mapping[str, Any]) -> None:
@@ -282,8 +282,7 @@ class RegisterMachine(KernelMachine):
         self.strings.load(sections)
         self._check()
         for number, guard in enumerate(self._guards):
-            prefix = f"guard{number}."
-            guard.load({k.removeprefix(prefix): part for k, part in sections.items() if k.startswith(prefix)})
+            guard.load(without_prefix(f"guard{number}.", sections))
 
     def _check(self) -> None:
         """Whether all numbers refer to something."""

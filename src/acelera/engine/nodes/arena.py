@@ -12,6 +12,7 @@ from acelera.engine.jit import Array, kernel
 from acelera.engine.nodes import listing, unions
 from acelera.engine.nodes.hits import Hits
 from acelera.engine.nodes.matches import LISTED_MARKS, LISTED_MATCHES, Listed, Tree
+from acelera.engine.nodes.plain_slots import PlainSlots
 from acelera.engine.nodes.slots import Slots, drop_expired
 from acelera.engine.nodes.unions import BOTTOM, CHAIN, NO_ROOM, UNION, Nodes, is_union
 from acelera.engine.storage import validation as check
@@ -29,7 +30,7 @@ SECTIONS = {"mark": np.int32, "left": np.int32, "right": np.int32, "newest": np.
 """What a snapshot holds of nodes."""
 
 
-class Arena:
+class Arena(PlainSlots):
     """All nodes, and the hits: nodes whose matches end at a row."""
 
     value_type = np.int32
@@ -115,26 +116,6 @@ class Arena:
         slots.value[held] = moved[roots]
         if self.size > len(self.arrays.mark) // 2:
             self.enlarge()
-
-    def sets_held(self, slots: Slots) -> Ints:
-        """The sets that slots refer to."""
-        return slots.state[slots.held]
-
-    def move_sets(self, slots: Slots, moved: Ints) -> None:
-        """Sets have gone elsewhere."""
-        held = slots.held
-        slots.state[held] = moved[slots.state[held]]
-
-    def places_beside(self, sets: int) -> int:
-        """Slots are sets."""
-        return sets
-
-    def look_at(self, stored: Ints) -> None:
-        """Stored values are looked at when matches are listed, if ever."""
-
-    def check_sets(self, slots: Slots, sets: int) -> None:
-        """Whether slots refer to so many sets."""
-        slots.check(sets)
 
     def relieve(self, read: int) -> bool:
         """Make more room if what there is was taken by few events: each stop costs a look at all that is kept."""

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from acelera.engine.nodes.algebras import Starts
 from acelera.engine.nodes.hits import Hits
+from acelera.engine.nodes.plain_slots import PlainSlots
 from acelera.engine.nodes.slots import Slots, drop_expired
 
 Ints = npt.NDArray[Any]
@@ -18,7 +19,7 @@ FEW_EVENTS, MOST_HITS = 1 << 8, 1 << 20
 """How many events should fit at least, as long as there is not room for so many hits."""
 
 
-class NewestStarts:
+class NewestStarts(PlainSlots):
     """Starts stand in the slots; nothing else is kept."""
 
     value_type = np.int64
@@ -37,26 +38,6 @@ class NewestStarts:
         """Empty the slots that have left the window."""
         drop_expired(slots.arrays, self.arrays, np.maximum(slots.floor, floor))
 
-    def sets_held(self, slots: Slots) -> Ints:
-        """The sets that slots refer to."""
-        return slots.state[slots.held]
-
-    def move_sets(self, slots: Slots, moved: Ints) -> None:
-        """Sets have gone elsewhere."""
-        held = slots.held
-        slots.state[held] = moved[slots.state[held]]
-
-    def places_beside(self, sets: int) -> int:
-        """Slots are sets."""
-        return sets
-
-    def look_at(self, stored: Ints) -> None:
-        """Stored values are looked at when matches are listed, if ever."""
-
-    def check_sets(self, slots: Slots, sets: int) -> None:
-        """Whether slots refer to so many sets."""
-        slots.check(sets)
-
     def relieve(self, read: int) -> bool:
         """Make more room for hits if what there was was taken by few events."""
         cramped = read < FEW_EVENTS and len(self.hits.arrays.row) < MOST_HITS
@@ -66,13 +47,6 @@ class NewestStarts:
 
     def enlarge(self) -> None:
         """There is always room."""
-
-    def stored(self, actions: int) -> Ints:
-        """Nothing refers to stored values."""
-        return np.empty(0, np.int64)
-
-    def move_stored(self, actions: int, moved: Ints) -> None:
-        """Nothing refers to stored values."""
 
     def dump(self) -> dict[str, Ints]:
         """Nothing but the slots is to be stored."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -24,6 +24,7 @@ from acelera.engine.nodes.components import (
     Kinds,
 )
 from acelera.engine.nodes.hits import Hits
+from acelera.engine.nodes.plain_slots import PlainSlots
 from acelera.engine.nodes.slots import Slots, drop_expired
 from acelera.engine.nodes.vectors import Given, Groups, Vectors
 from acelera.engine.storage import validation as check
@@ -112,6 +113,13 @@ def grown_components(components: Components, rows: int) -> Components:
     return components_in(grown(components.cells, rows))
 
 
+def flat_operations(of_marks: Iterable[Sequence[Sequence[int]]]) -> tuple[Ints, Ints]:
+    """Where the operations of each mark begin, and all of them one after the other."""
+    listed = list(of_marks)
+    at = np.cumsum([0, *(len(each) for each in listed)]).astype(np.int64)
+    return at, np.array([each for several in listed for each in several], np.int64).reshape(-1, OPERATION)
+
+
 NO_RANKS = np.zeros(1, np.int64)
 
 
@@ -167,7 +175,7 @@ class Interned:
         self.put(rows)
 
 
-class VectorArena:
+class VectorArena(PlainSlots):
     """All rows, and the hits: rows whose matches end at an event."""
 
     value_type = np.int32
@@ -179,10 +187,7 @@ class VectorArena:
         self.given = no_events()
         self.newest, self.group = np.zeros(rows, np.int64), np.zeros(rows, np.int64)
         self.count = np.zeros(1, np.int64)
-        sizes = [len(each) for each in operations]
-        self._operations_at = np.cumsum([0, *sizes]).astype(np.int64)
-        listed = [each for several in operations for each in several]
-        self._operations = np.array(listed, np.int64).reshape(-1, OPERATION)
+        self._operations = flat_operations(operations)
         self._begin_part = np.array(begin_part, np.int64)
         self.groups, self.places = Interned(max(shape.parts, 1)), Interned(2)
         self._scratch, self._united = np.zeros(max(shape.parts, 2), np.int64), np.full(2, -1)
@@ -197,8 +202,7 @@ class VectorArena:
             self.newest,
             self.group,
             self.count,
-            self._operations_at,
-            self._operations,
+            *self._operations,
             self.given,
             self._begin_part,
             self.groups.arrays,
@@ -246,7 +250,7 @@ class VectorArena:
 
     def sets_held(self, slots: Slots) -> Ints:
         """The sets that slots refer to; there must be no places that none refers to."""
-        return self.places.rows[:, 0] if self.grouped else slots.state[slots.held]
+        return self.places.rows[:, 0] if self.grouped else super().sets_held(slots)
 
     def move_sets(self, slots: Slots, moved: Ints) -> None:
         """Sets have gone elsewhere."""
@@ -255,12 +259,11 @@ class VectorArena:
             rows[:, 0] = moved[rows[:, 0]]
             self.places.put(rows)
         else:
-            held = slots.held
-            slots.state[held] = moved[slots.state[held]]
+            super().move_sets(slots, moved)
 
     def places_beside(self, sets: int) -> int:
         """How many places there can be, where there can be so many sets."""
-        return len(self.places.arrays.rows) if self.grouped else sets
+        return len(self.places.arrays.rows) if self.grouped else super().places_beside(sets)
 
     def relieve(self, read: int) -> bool:
         """Make more room if what there is was taken by few events."""
@@ -278,13 +281,6 @@ class VectorArena:
         if self.grouped:
             self.groups.enlarge()
             self.places.enlarge()
-
-    def stored(self, actions: int) -> Ints:
-        """Nothing refers to stored values."""
-        return np.empty(0, np.int64)
-
-    def move_stored(self, actions: int, moved: Ints) -> None:
-        """Nothing refers to stored values."""
 
     # --- snapshots ------------------------------------------------------------------------------------------------
 
@@ -327,7 +323,7 @@ class VectorArena:
             slots.check(len(self.places))
             check.in_range("places", self.places.rows[:, 0], 0, sets)
         else:
-            slots.check(sets)
+            super().check_sets(slots, sets)
 
 
 def load_rows(sections: Mapping[str, Any], name: str, target: Ints, rows: int) -> None:

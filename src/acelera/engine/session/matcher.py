@@ -16,7 +16,7 @@ from acelera.engine.results.needs import columns_kept
 from acelera.engine.results.seen import unseen_actions
 from acelera.engine.session.store import Store
 from acelera.engine.storage import validation as check
-from acelera.engine.storage.snapshots import Section, fingerprint_of
+from acelera.engine.storage.snapshots import Section, fingerprint_of, with_prefix, without_prefix
 from acelera.engine.ticks import FAR_PAST
 from acelera.engine.window import Window
 from acelera.errors import SnapshotError
@@ -66,8 +66,7 @@ class Matcher:
 
     def dump(self) -> dict[str, Section]:
         """Its sections of a snapshot."""
-        machine = {f"{_PREFIX}{name}": section for name, section in self.machine.dump().items()}
-        return {**self.store.dump(), **machine}
+        return {**self.store.dump(), **with_prefix(_PREFIX, self.machine.dump())}
 
     def refuse_other_plan(self, state: Mapping[str, Any]) -> None:
         """A machine can go on only with what it knew before."""
@@ -83,6 +82,5 @@ class Matcher:
         check.whole("state", self.floor)
         self.store.load(sections)
         check.in_range("places", self.store.places, 0, events)
-        own = {name: part for name, part in sections.items() if name.startswith(_PREFIX)}
-        self.machine.load({name.removeprefix(_PREFIX): part for name, part in own.items()})
+        self.machine.load(without_prefix(_PREFIX, sections))
         check.in_range("right", self.machine.arena.rows(len(self.machine.actions)), 0, self.store.rows)

@@ -52,6 +52,16 @@ def fingerprint_of(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
+def with_prefix(prefix: str, sections: Mapping[str, Section]) -> dict[str, Section]:
+    """The sections of a part, by names that say whose they are."""
+    return {f"{prefix}{name}": section for name, section in sections.items()}
+
+
+def without_prefix(prefix: str, sections: Mapping[str, Section]) -> dict[str, Section]:
+    """The sections of a part, by its own names for them."""
+    return {name.removeprefix(prefix): section for name, section in sections.items() if name.startswith(prefix)}
+
+
 # --- the container ------------------------------------------------------------------------------------------------
 
 

@@ -9,20 +9,15 @@ import numpy as np
 import numpy.typing as npt
 
 from acelera.engine.machines.advance import EventArrays
-from acelera.engine.machines.choice import Strategy
 from acelera.engine.machines.machine import Events
-from acelera.engine.machines.reachable import Reachable
 from acelera.engine.predicates.letters import Alphabet
 from acelera.engine.storage import validation as check
-from acelera.engine.storage.snapshots import Section
+from acelera.engine.storage.snapshots import Section, with_prefix, without_prefix
 from acelera.engine.summaries import contexts
 from acelera.engine.summaries.flat_machines import SlidingMachine
-from acelera.engine.summaries.grouping import Grouping
-from acelera.engine.summaries.layout import Layout
 from acelera.engine.summaries.lazy_summarizer import LazySummarizer
+from acelera.engine.summaries.summary_plan import SummaryPlan
 from acelera.engine.summaries.totals import Totals
-from acelera.engine.summaries.windows import Spans
-from acelera.language.checker import Checked
 
 Ints = npt.NDArray[Any]
 
@@ -39,18 +34,9 @@ class AdaptiveSummarizer(LazySummarizer):
     matrices, and all that come after them are.
     """
 
-    def __init__(
-        self,
-        checked: Checked,
-        strategy: Strategy,
-        alphabet: Alphabet,
-        layout: Layout,
-        grouping: Grouping,
-        spans: Spans | None,
-        reachable: Reachable,
-    ) -> None:
-        super().__init__(checked, strategy, alphabet, layout, grouping, spans)
-        self.matrices = SlidingMachine(strategy.plan, alphabet, layout, reachable.sets)
+    def __init__(self, how: SummaryPlan, alphabet: Alphabet) -> None:
+        super().__init__(how, alphabet)
+        self.matrices = SlidingMachine(how, alphabet)
         self.by_matrices = False
         self._again = np.zeros((0, KNOWN), np.int64)  # of rows in the window
         self._chunks: list[Events] = []  # those that came since
@@ -110,10 +96,7 @@ class AdaptiveSummarizer(LazySummarizer):
         given = self._given(events, parts, NO_STORED)
         self._take_ranks()
         self.matrices.limit[0] = self.limit
-        letters = self.matrices.own_letters(events.letters)
-        rows = events.rows - np.int32(first)
-        arrays = EventArrays(letters, events.keys.astype(np.int32, copy=False), rows, events.ticks, events.floors)
-        self.matrices.read_arrays(arrays, keys, self._kinds, given, self.totals, ends)
+        self.matrices.read(events, keys, self._kinds, given, self.totals, ends, first)
 
     # --- memory ---------------------------------------------------------------------------------------------------
 
@@ -166,16 +149,14 @@ class AdaptiveSummarizer(LazySummarizer):
     def dump(self) -> dict[str, Section]:
         """The rows that are read again, or the matrices, as well."""
         self._settle()
-        matrices: dict[str, Section] = {f"matrices.{name}": part for name, part in self.matrices.dump().items()}
+        matrices = with_prefix("matrices.", self.matrices.dump())
         state = np.array([self.by_matrices, self._events, self._counters[contexts.LOOKED_AT]], np.int64)
         return {**super().dump(), **matrices, "kept.known": self._again.reshape(-1), "adaptive": state}
 
     def load(self, sections: Mapping[str, Any], now: Any) -> None:
         """The rows that are read again, or the matrices, as well."""
         super().load(sections, now)
-        prefix = "matrices."
-        own = {name.removeprefix(prefix): part for name, part in sections.items() if name.startswith(prefix)}
-        self.matrices.load(own)
+        self.matrices.load(without_prefix("matrices.", sections))
         known = check.array(sections, "kept.known", np.int64)
         check.holds("kept.known", len(known) % KNOWN == 0, "is of another length")
         self._again = known.reshape(-1, KNOWN)

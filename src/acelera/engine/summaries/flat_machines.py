@@ -14,21 +14,19 @@ from acelera.engine.machines.advance import NOTHING, EventArrays
 from acelera.engine.machines.machine import Events
 from acelera.engine.machines.reachable import Letters
 from acelera.engine.machines.transition_table import TransitionTable
-from acelera.engine.nodes.components import OPERATION, Kinds
-from acelera.engine.nodes.vector_arena import grown_components, load_rows, no_events
+from acelera.engine.nodes.components import Kinds
+from acelera.engine.nodes.vector_arena import flat_operations, grown_components, load_rows, no_events
 from acelera.engine.nodes.vectors import Given
-from acelera.engine.plan import Plan
 from acelera.engine.predicates.letters import Alphabet
 from acelera.engine.storage import validation as check
 from acelera.engine.storage.growing import grown
 from acelera.engine.storage.snapshots import Section
 from acelera.engine.summaries import panes, sliding
-from acelera.engine.summaries.layout import Layout
 from acelera.engine.summaries.lines import Lines
 from acelera.engine.summaries.sliding import DONE, TABLE
+from acelera.engine.summaries.summary_plan import SummaryPlan
 from acelera.engine.summaries.totals import Into, Totals
 from acelera.engine.summaries.transfers import Algebra
-from acelera.engine.summaries.windows import Spans
 from acelera.engine.ticks import FAR_PAST
 
 Ints = npt.NDArray[Any]
@@ -37,16 +35,14 @@ Ints = npt.NDArray[Any]
 class FlatMachine(ABC):
     """What both machines have: a table whose sets are known, lines of items, the backs of keys."""
 
-    def __init__(self, plan: Plan, alphabet: Alphabet, layout: Layout, sets: tuple[frozenset[int], ...]) -> None:
+    def __init__(self, how: SummaryPlan, alphabet: Alphabet) -> None:
         self._alphabet, self.letters = alphabet, Letters()
-        self.table = TransitionTable(plan, self.letters)
-        for states in sets:
+        self.table = TransitionTable(how.plan, self.letters)
+        for states in how.sets:
             self.table.set_number(states)
-        self.sets, self.width, self.shape = len(sets), len(sets) + 1, layout.shape
-        sizes = [len(each) for each in layout.operations]
-        self._operations_at = np.cumsum([0, *sizes]).astype(np.int64)
-        listed = [each for several in layout.operations for each in several]
-        self._operations = np.array(listed, np.int64).reshape(-1, OPERATION)
+        layout = how.laid_out
+        self.sets, self.width, self.shape = len(how.sets), len(how.sets) + 1, layout.shape
+        self._operations = flat_operations(layout.operations)
         self.lines = Lines()
         self.front = self.shape.components(self.lines.items * self.width)
         self.back = self.shape.components(self.lines.matrices * self.sets * self.width)
@@ -54,11 +50,16 @@ class FlatMachine(ABC):
         self.work = self.shape.components(self.sets * (self.width + 1) + 2)
         self._asked = np.zeros(2, np.int64)
 
-    def read(self, events: Events, keys: int, kinds: Kinds, given: Given, totals: Totals, ends: Ints) -> None:
-        """Read events of so many keys, and add the matches that they end, or whose windows do, to totals."""
-        letters = self.own_letters(events.letters)
+    def read(
+        self, events: Events, keys: int, kinds: Kinds, given: Given, totals: Totals, ends: Ints, first: int = 0
+    ) -> None:
+        """Read events of so many keys, and add the matches that they end, or whose windows do, to totals.
+
+        Their rows are numbered from `first` on.
+        """
+        letters, rows = self.own_letters(events.letters), events.rows - np.int32(first)
         keys_read = events.keys.astype(np.int32, copy=False)
-        arrays = EventArrays(letters, keys_read, events.rows, events.ticks, events.floors)
+        arrays = EventArrays(letters, keys_read, rows, events.ticks, events.floors)
         self.read_arrays(arrays, keys, kinds, given, totals, ends)
 
     def own_letters(self, letters: Ints) -> Ints:
@@ -85,7 +86,7 @@ class FlatMachine(ABC):
         """The same for events whose letters have their own numbers."""
         self.table.make_room()
         self._make_room(keys)
-        algebra, at = Algebra(kinds, self._operations_at, self._operations), 0
+        algebra, at = Algebra(kinds, *self._operations), 0
         while True:
             at, reason = self._advance(events, at, algebra, given, totals.into(ends))
             if reason == DONE:
@@ -160,10 +161,10 @@ class FlatMachine(ABC):
 class SlidingMachine(FlatMachine):
     """WITHIN: an event is an item."""
 
-    def __init__(self, plan: Plan, alphabet: Alphabet, layout: Layout, sets: tuple[frozenset[int], ...]) -> None:
+    def __init__(self, how: SummaryPlan, alphabet: Alphabet) -> None:
         announce(sliding.slide)
-        super().__init__(plan, alphabet, layout, sets)
-        self._columns = len(layout.columns)
+        super().__init__(how, alphabet)
+        self._columns = len(how.laid_out.columns)
         self.limit = np.full(1, np.iinfo(np.int64).max)
         self._letters = np.zeros(self.lines.items, np.int64)
         self._positions = np.zeros(self.lines.items, np.int64)
@@ -215,26 +216,19 @@ class SlidingMachine(FlatMachine):
 class PaneMachine(FlatMachine):
     """Windows that overlap: a pane is an item."""
 
-    def __init__(
-        self,
-        plan: Plan,
-        alphabet: Alphabet,
-        layout: Layout,
-        sets: tuple[frozenset[int], ...],
-        spans: Spans,
-        numbers: int,
-        window_at: int,
-    ) -> None:
+    def __init__(self, how: SummaryPlan, alphabet: Alphabet) -> None:
         announce(panes.read_panes)
-        super().__init__(plan, alphabet, layout, sets)
-        self._spans = spans
+        super().__init__(how, alphabet)
+        assert how.spans is not None
+        spans, grouping = how.spans, how.grouping
+        self._spans, window_at = spans, grouping.window_at[0]
         lowest = FAR_PAST // 2 if spans.timed else 0
         self._shape = np.array([spans.length // spans.pane, spans.every // spans.pane, lowest, window_at], np.int64)
         self._matrices = self.shape.components(self.lines.items * self.sets * self.width)
         self._current = self.shape.components(self.lines.matrices * self.sets * self.width)
         self._entered = np.zeros((self.lines.matrices, self.sets), np.bool_)
         self._pane, self._following = np.zeros(1, np.int64), np.zeros(1, np.int64)
-        self._group = np.zeros((1, numbers), np.int64)
+        self._group = np.zeros((1, len(grouping.sources)), np.int64)
         self._until = np.zeros(0, np.int64)
 
     def _window(self) -> panes.PaneWindow:

@@ -1,4 +1,4 @@
-"""What summarizes by matrices, where windows are wide or overlap."""
+"""What summarizes by matrices, where windows overlap."""
 
 from __future__ import annotations
 
@@ -8,18 +8,13 @@ import numpy as np
 import numpy.typing as npt
 
 from acelera.engine.machines.machine import Events
-from acelera.engine.machines.reachable import Reachable
 from acelera.engine.nodes.components import Kinds
 from acelera.engine.nodes.vector_arena import NO_RANKS
-from acelera.engine.plan import Plan
 from acelera.engine.predicates.letters import Alphabet
-from acelera.engine.summaries.flat_machines import FlatMachine, PaneMachine, SlidingMachine
-from acelera.engine.summaries.grouping import Grouping
-from acelera.engine.summaries.layout import Layout
+from acelera.engine.summaries.flat_machines import PaneMachine
 from acelera.engine.summaries.summarizer import ByComponents, Groups
-from acelera.engine.summaries.windows import Spans
+from acelera.engine.summaries.summary_plan import SummaryPlan
 from acelera.engine.ticks import FAR_PAST
-from acelera.language.checker import Checked
 
 Ints = npt.NDArray[Any]
 
@@ -32,25 +27,12 @@ NO_STORED = np.zeros((0, 1), np.int64)
 class FlatSummarizer(ByComponents):
     """Events are matrices."""
 
-    machine: FlatMachine
+    machine: PaneMachine
 
-    def __init__(
-        self,
-        checked: Checked,
-        plan: Plan,
-        alphabet: Alphabet,
-        layout: Layout,
-        grouping: Grouping,
-        spans: Spans | None,
-        reachable: Reachable,
-    ) -> None:
-        super().__init__(checked, layout, grouping, spans)
-        self._kinds = layout.shape.kinds(NO_RANKS)
-        if spans is not None and spans.overlap:
-            numbers, window_at = len(grouping.sources), grouping.window_at[0]
-            self.machine = PaneMachine(plan, alphabet, layout, reachable.sets, spans, numbers, window_at)
-        else:
-            self.machine = SlidingMachine(plan, alphabet, layout, reachable.sets)
+    def __init__(self, how: SummaryPlan, alphabet: Alphabet) -> None:
+        super().__init__(how)
+        self._kinds = self.layout.shape.kinds(NO_RANKS)
+        self.machine = PaneMachine(how, alphabet)
 
     @property
     def kinds(self) -> Kinds:
@@ -59,24 +41,21 @@ class FlatSummarizer(ByComponents):
 
     def _fold(self, events: Events, keys: int, parts: Ints, ends: Ints) -> None:
         given = self._given(events, parts, NO_STORED)
-        if isinstance(self.machine, SlidingMachine):
-            self.machine.limit[0] = self.limit
         if self._values.has_texts:
             self._kinds = self._kinds._replace(ranks=self._values.texts.ranks)
         self.machine.read(events, keys, self._kinds, given, self.totals, ends)
 
     def complete(self, now: int | None) -> Groups | None:
         """The groups that no later event can add to, if none comes before a time; they are then forgotten."""
-        if isinstance(self.machine, PaneMachine):
-            until = self._until(self.machine, now)
-            if until is not None:
-                self.machine.close(self._kinds, self.totals, until)
+        until = self._until(now)
+        if until is not None:
+            self.machine.close(self._kinds, self.totals, until)
         return super().complete(now)
 
-    def _until(self, machine: PaneMachine, now: int | None) -> Ints | None:
+    def _until(self, now: int | None) -> Ints | None:
         """For each key the pane that it has come to."""
         assert self.spans is not None
-        groups = machine.keys
+        groups = self.machine.keys
         if self.spans.timed:
             return None if now is None else np.full(len(groups), self.spans.panes(np.array([now]))[0])
         if not self._apart:
@@ -90,7 +69,7 @@ class FlatSummarizer(ByComponents):
     def due(self) -> int | None:
         """The least time that is the last of a group: it is complete when nothing comes up to then any more."""
         known = super().due()
-        if not isinstance(self.machine, PaneMachine) or self.spans is None or not self.spans.timed:
+        if self.spans is None or not self.spans.timed:
             return known
         ends = self.machine.next_ends * self.spans.pane - 1
         found = [int(ends.min())] if len(ends) else []
@@ -98,6 +77,5 @@ class FlatSummarizer(ByComponents):
 
     def rest(self) -> Groups | None:
         """All groups, which are then forgotten."""
-        if isinstance(self.machine, PaneMachine):
-            self.machine.close(self._kinds, self.totals, np.full(len(self.machine.keys), -(FAR_PAST // 2)))
+        self.machine.close(self._kinds, self.totals, np.full(len(self.machine.keys), -(FAR_PAST // 2)))
         return super().rest()

@@ -13,13 +13,12 @@ import numpy as np
 import numpy.typing as npt
 
 from acelera.engine.jit import announce
-from acelera.engine.machines.choice import Strategy
 from acelera.engine.machines.machine import Events
 from acelera.engine.machines.register_machine import RegisterMachine
 from acelera.engine.machines.table_machine import TableMachine
 from acelera.engine.nodes.arena import Arena
-from acelera.engine.nodes.components import OPERATION, Kinds
-from acelera.engine.nodes.vector_arena import NO_RANKS, Interned, grown_components, load_rows
+from acelera.engine.nodes.components import Kinds
+from acelera.engine.nodes.vector_arena import NO_RANKS, Interned, flat_operations, grown_components, load_rows
 from acelera.engine.nodes.vectors import Given
 from acelera.engine.predicates.letters import Alphabet
 from acelera.engine.storage import validation as check
@@ -27,12 +26,9 @@ from acelera.engine.storage.growing import grown, wasteful
 from acelera.engine.storage.snapshots import Section
 from acelera.engine.summaries import contexts
 from acelera.engine.summaries.contexts import Contexts
-from acelera.engine.summaries.grouping import Grouping
-from acelera.engine.summaries.layout import Layout
-from acelera.engine.summaries.summarizer import ByComponents, operations_of
+from acelera.engine.summaries.summarizer import ByComponents
+from acelera.engine.summaries.summary_plan import SummaryPlan
 from acelera.engine.summaries.transfers import Algebra
-from acelera.engine.summaries.windows import Spans
-from acelera.language.checker import Checked
 
 Ints = npt.NDArray[Any]
 
@@ -101,29 +97,19 @@ class LazySummarizer(ByComponents):
 
     machine: TableMachine | RegisterMachine
 
-    def __init__(
-        self,
-        checked: Checked,
-        strategy: Strategy,
-        alphabet: Alphabet,
-        layout: Layout,
-        grouping: Grouping,
-        spans: Spans | None,
-    ) -> None:
+    def __init__(self, how: SummaryPlan, alphabet: Alphabet) -> None:
         announce(contexts.fold_nodes)
-        super().__init__(checked, layout, grouping, spans)
-        listed = operations_of(layout, grouping, strategy.plan)
-        actions = strategy.plan.actions
+        super().__init__(how)
+        layout, grouping = self.layout, self.grouping
+        listed, actions = how.operations(), how.plan.actions
         idle = [not listed[number] and not listed[len(actions) + number] for number in range(len(actions))]
         unseen = frozenset(action for action, nothing in zip(actions, idle, strict=True) if nothing)
-        self._strategy, self._alphabet, self._unseen = strategy, alphabet, unseen
+        self._strategy, self._alphabet, self._unseen = how.strategy, alphabet, unseen
         self._begin()
         self._kinds = layout.shape.kinds(NO_RANKS)
-        self._operations_at = np.cumsum([0, *(len(each) for each in listed)]).astype(np.int64)
-        flat = [each for several in listed for each in several]
-        self._operations = np.array(flat, np.int64).reshape(-1, OPERATION)
+        self._operations = flat_operations(listed)
         self._begin_part = np.array(grouping.begin_part(), np.int64)
-        self._closings = np.array(layout.closings, np.int64).reshape(-1, OPERATION)
+        _, self._closings = flat_operations([layout.closings])
         self._rows = Remembered(len(layout.columns), len(grouping.parts))
         self._groups_of_contexts = Interned(max(len(grouping.parts), 1))
         self._components = layout.shape.components(1 << 10)
@@ -166,7 +152,7 @@ class LazySummarizer(ByComponents):
         hits = self.arena.hits
         hits.arrays.row[: len(hits)] -= first
         self._counters[contexts.HIT] = 0
-        algebra = Algebra(self._kinds, self._operations_at, self._operations)
+        algebra = Algebra(self._kinds, *self._operations)
         stored = self.machine.tables.stored if isinstance(self.machine, RegisterMachine) else np.zeros((0, 1), np.int64)
         given = self._rows.given(stored)
         while True:

@@ -9,14 +9,11 @@ import numpy.typing as npt
 
 from acelera.engine.machines.machine import Events
 from acelera.engine.machines.value_machine import ValueMachine
-from acelera.engine.plan import Plan
 from acelera.engine.predicates.letters import Alphabet
 from acelera.engine.summaries.folding import Fold, counted
-from acelera.engine.summaries.grouping import Grouping
 from acelera.engine.summaries.objects import Amount, MadeKeys, Objects, ObjectTotals
 from acelera.engine.summaries.summarizer import Summarizer
-from acelera.engine.summaries.windows import Spans
-from acelera.language.checker import Checked
+from acelera.engine.summaries.summary_plan import SummaryPlan
 from acelera.language.events import Value, seen
 from acelera.language.summary import TotalValue
 from acelera.tables import leaves
@@ -30,15 +27,13 @@ class ObjectSummarizer(Summarizer):
     machine: ValueMachine
     totals: ObjectTotals
 
-    def __init__(
-        self, checked: Checked, plan: Plan, alphabet: Alphabet, grouping: Grouping, spans: Spans | None
-    ) -> None:
-        super().__init__(checked, grouping, spans)
-        parts = MadeKeys(grouping.parts, checked.schema, self.summary.partition_keys, spans)
+    def __init__(self, how: SummaryPlan, alphabet: Alphabet) -> None:
+        super().__init__(how)
+        parts = MadeKeys(self.grouping.parts, how.schema, self.summary.partition_keys, self.spans)
         self._parts = parts
-        self.objects = Objects(self.summary, grouping, plan, parts.numbered)
-        self.machine = ValueMachine(plan, alphabet, algebra=self.objects)
-        self.totals = ObjectTotals(self.objects.folds, len(grouping.sources))
+        self.objects = Objects(self.summary, self.grouping, how.plan, parts.numbered)
+        self.machine = ValueMachine(how.plan, alphabet, algebra=self.objects)
+        self.totals = ObjectTotals(self.objects.folds, len(self.grouping.sources))
 
     def _fold(self, events: Events, keys: int, parts: Ints, ends: Ints) -> None:
         self.objects.parts = parts

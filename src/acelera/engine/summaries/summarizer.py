@@ -12,26 +12,22 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from acelera.engine.frames import Frame
-from acelera.engine.machines.choice import Strategy
 from acelera.engine.machines.machine import Events, KernelMachine
 from acelera.engine.nodes.components import Components, Kinds
 from acelera.engine.nodes.vector_arena import VectorArena, components_in
 from acelera.engine.nodes.vectors import Given
-from acelera.engine.plan import Plan
 from acelera.engine.predicates.letters import Alphabet
 from acelera.engine.storage import validation as check
 from acelera.engine.storage.growing import grown
-from acelera.engine.storage.snapshots import Section
+from acelera.engine.storage.snapshots import Section, with_prefix, without_prefix
 from acelera.engine.summaries.finishing import finished
-from acelera.engine.summaries.grouping import PARTITION, POSITION, TIME, WINDOW, Grouping, Known
-from acelera.engine.summaries.layout import Layout
+from acelera.engine.summaries.grouping import PARTITION, POSITION, TIME, WINDOW, Known
 from acelera.engine.summaries.partials import unfinished
 from acelera.engine.summaries.rows import column_of_numbers
 from acelera.engine.summaries.stretches import Slice
 from acelera.engine.summaries.summary_columns import KeyColumns, ValueColumns
+from acelera.engine.summaries.summary_plan import SummaryPlan
 from acelera.engine.summaries.totals import Totals
-from acelera.engine.summaries.windows import Spans
-from acelera.language.checker import Checked
 from acelera.language.result import PartitionKey
 from acelera.tables import leaves
 
@@ -102,17 +98,16 @@ class Summarizer(ABC):
     totals: Found
     _parts: KeyColumns
 
-    def __init__(self, checked: Checked, grouping: Grouping, spans: Spans | None) -> None:
-        assert checked.schema is not None and checked.summary is not None
-        self.summary, self.grouping, self.spans = checked.summary, grouping, spans
-        partition_keys = checked.summary.partition_keys
-        self._ends = KeyColumns(grouping.ends, checked.schema, partition_keys, spans)
+    def __init__(self, how: SummaryPlan) -> None:
+        self.summary, self.grouping, self.spans = how.summary, how.grouping, how.spans
+        grouping, partition_keys = how.grouping, how.summary.partition_keys
+        self._ends = KeyColumns(grouping.ends, how.schema, partition_keys, how.spans)
         self._panes_at = list(grouping.window_at) if len(grouping.window_at) == 2 else []
         self._by_panes = bool(self._panes_at)
         ends = [known.what for known in grouping.ends]
         partition = [at for at, source in enumerate(grouping.sources) if source >= 0 and ends[source] == PARTITION]
         self._partition_at = partition[0] if partition else None
-        self._apart = set(partition_keys) >= {key.name for key in checked.clauses.partition_by}
+        self._apart = set(partition_keys) >= {key.name for key in how.checked.clauses.partition_by}
         self._by_moment = any(source >= 0 and ends[source] in (TIME, POSITION) for source in grouping.sources)
         self.partial = False  # whether groups are given as others can merge them
         self.slice: Slice | None = None
@@ -313,9 +308,8 @@ class Summarizer(ABC):
 
     def dump(self) -> dict[str, Section]:
         """The sections of a snapshot."""
-        machine: dict[str, Section] = {f"machine.{name}": part for name, part in self.machine.dump().items()}
         return {
-            **machine,
+            **with_prefix("machine.", self.machine.dump()),
             **self.totals.dump("totals"),
             **self._parts.dump("part"),
             **self._ends.dump("end"),
@@ -331,7 +325,7 @@ class Summarizer(ABC):
         """Go on from a snapshot."""
         self._parts.load("part", sections)
         self._ends.load("end", sections)
-        self.machine.load(_held(sections, "machine."))
+        self.machine.load(without_prefix("machine.", sections))
         self.totals.load("totals", sections)
         self._last_position = check.array(sections, "last_position", np.int64)
         self._clock = Clock(now, check.array(sections, "clock", np.int64))
@@ -344,13 +338,12 @@ class ByComponents(Summarizer):
 
     totals: Totals
 
-    def __init__(self, checked: Checked, layout: Layout, grouping: Grouping, spans: Spans | None) -> None:
-        super().__init__(checked, grouping, spans)
-        assert checked.schema is not None
-        self.layout = layout
-        self.totals = Totals(layout.shape, list(grouping.sources))
-        self._values = ValueColumns(layout.columns)
-        self._parts = KeyColumns(grouping.parts, checked.schema, self.summary.partition_keys, spans)
+    def __init__(self, how: SummaryPlan) -> None:
+        super().__init__(how)
+        self.layout = how.laid_out
+        self.totals = Totals(self.layout.shape, list(self.grouping.sources))
+        self._values = ValueColumns(self.layout.columns)
+        self._parts = KeyColumns(self.grouping.parts, how.schema, self.summary.partition_keys, self.spans)
 
     @property
     @abstractmethod
@@ -382,29 +375,21 @@ class ByComponents(Summarizer):
 
     def dump(self) -> dict[str, Section]:
         """The texts as well."""
-        return {**super().dump(), **{f"text.{name}": part for name, part in self._values.texts.dump().items()}}
+        return {**super().dump(), **with_prefix("text.", self._values.texts.dump())}
 
     def load(self, sections: Mapping[str, Any], now: Any) -> None:
         """The texts as well."""
-        self._values.texts.load(_held(sections, "text."))
+        self._values.texts.load(without_prefix("text.", sections))
         super().load(sections, now)
 
 
 class ComponentSummarizer(ByComponents):
     """Partial matches carry numbers."""
 
-    def __init__(
-        self,
-        checked: Checked,
-        strategy: Strategy,
-        alphabet: Alphabet,
-        layout: Layout,
-        grouping: Grouping,
-        spans: Spans | None,
-    ) -> None:
-        super().__init__(checked, layout, grouping, spans)
-        self.arena = VectorArena(layout.shape, operations_of(layout, grouping, strategy.plan), grouping.begin_part())
-        self.machine: KernelMachine = strategy.machine_with(alphabet, self.arena)
+    def __init__(self, how: SummaryPlan, alphabet: Alphabet) -> None:
+        super().__init__(how)
+        self.arena = VectorArena(self.layout.shape, how.operations(), self.grouping.begin_part())
+        self.machine: KernelMachine = how.strategy.machine_with(alphabet, self.arena)
 
     @property
     def kinds(self) -> Kinds:
@@ -417,14 +402,3 @@ class ComponentSummarizer(ByComponents):
             self.arena.kinds = self.arena.kinds._replace(ranks=self._values.texts.ranks)
         for _ in self.machine.read(events, keys):
             self.totals.fold(self.arena, ends)
-
-
-def _held(sections: Mapping[str, Any], prefix: str) -> dict[str, Any]:
-    """The sections that begin with a prefix, without it."""
-    return {name.removeprefix(prefix): part for name, part in sections.items() if name.startswith(prefix)}
-
-
-def operations_of(layout: Layout, grouping: Grouping, plan: Plan) -> list[list[list[int]]]:
-    """What each mark does."""
-    parts = [*grouping.operations(plan), *([] for _ in plan.actions)]
-    return [[list(each) for each in (*one, *other)] for one, other in zip(parts, layout.operations, strict=True)]

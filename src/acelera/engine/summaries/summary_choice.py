@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from acelera.engine.machines.choice import Strategy
 from acelera.engine.machines.reachable import Reachable, reachable_sets
-from acelera.engine.plan import Plan
 from acelera.engine.predicates.letters import Alphabet
 from acelera.engine.summaries.adaptive_summarizer import AdaptiveSummarizer
 from acelera.engine.summaries.flat_summarizer import MOST_SETS, FlatSummarizer
@@ -19,31 +16,14 @@ from acelera.engine.summaries.object_summarizer import ObjectSummarizer
 from acelera.engine.summaries.partials import Merging, PartialRows, component_fields
 from acelera.engine.summaries.recipes import said
 from acelera.engine.summaries.summarizer import ComponentSummarizer, Summarizer
-from acelera.engine.summaries.windows import Bounded, Spans, bounds_of, spans_of
+from acelera.engine.summaries.summary_plan import SummaryPlan
+from acelera.engine.summaries.windows import bounds_of, spans_of
 from acelera.language.checker import Checked
 from acelera.language.lowering import UnsupportedError
 
 
-@dataclass(frozen=True)
-class SummaryStrategy:
-    """How the plan of a summary runs: what partial matches carry, and what tells its groups apart.
-
-    If there are no components for something, the layout is a text that says for what. Where events are matrices,
-    `reachable` are the sets of states that these are over.
-    """
-
-    checked: Checked
-    strategy: Strategy
-    layout: Layout | str
-    grouping: Grouping
-    bounds: Bounded
-    spans: Spans | None
-    reachable: Reachable | None = None
-
-    @property
-    def plan(self) -> Plan:
-        """What the automaton was taken apart to."""
-        return self.strategy.plan
+class SummaryStrategy(SummaryPlan):
+    """How the plan of a summary runs."""
 
     @property
     def lazy(self) -> bool:
@@ -52,34 +32,26 @@ class SummaryStrategy:
 
     def summarizer(self, alphabet: Alphabet) -> Summarizer:
         """What summarizes."""
+        return self._kind()(self, alphabet)
+
+    def _kind(self) -> type[ObjectSummarizer | FlatSummarizer | LazySummarizer | ComponentSummarizer]:
         if isinstance(self.layout, str):
-            return ObjectSummarizer(self.checked, self.plan, alphabet, self.grouping, self.spans)
-        if self.reachable is not None and self.checked.clauses.within is not None:
-            return AdaptiveSummarizer(
-                self.checked, self.strategy, alphabet, self.layout, self.grouping, self.spans, self.reachable
-            )
+            return ObjectSummarizer
         if self.reachable is not None:
-            return FlatSummarizer(
-                self.checked, self.plan, alphabet, self.layout, self.grouping, self.spans, self.reachable
-            )
-        if self.lazy:
-            return LazySummarizer(self.checked, self.strategy, alphabet, self.layout, self.grouping, self.spans)
-        return ComponentSummarizer(self.checked, self.strategy, alphabet, self.layout, self.grouping, self.spans)
+            return FlatSummarizer if self.checked.clauses.within is None else AdaptiveSummarizer
+        return LazySummarizer if self.lazy else ComponentSummarizer
 
     def partial_rows(self) -> PartialRows:
         """How groups are given where others have found some of the same."""
-        assert self.checked.summary is not None and not isinstance(self.layout, str)
-        return PartialRows(self.checked.summary, component_fields(self.layout))
+        return PartialRows(self.summary, component_fields(self.laid_out))
 
     def merging(self) -> Merging:
         """What merges them."""
-        assert self.checked.summary is not None and not isinstance(self.layout, str)
-        return Merging(self.checked.summary, self.layout, self.spans)
+        return Merging(self.summary, self.laid_out, self.spans)
 
     def chaining(self) -> Chaining:
         """What multiplies what was found of stretches."""
-        assert self.checked.summary is not None and not isinstance(self.layout, str)
-        return Chaining(self.checked.summary, self.layout)
+        return Chaining(self.summary, self.laid_out)
 
     def lines(self) -> list[str]:
         """What was decided, and what that means, in words."""
@@ -93,11 +65,9 @@ class SummaryStrategy:
 
     def _made(self) -> list[str]:
         """What becomes of totals over what AGG makes."""
-        assert self.checked.summary is not None
-        totals = self.checked.summary.totals
         if isinstance(self.layout, str):
             return []
-        folded = [each for each in totals if fold_of(each, self.plan) is not None]
+        folded = [each for each in self.summary.totals if fold_of(each, self.plan) is not None]
         lines = []
         for best, how in ((False, "added event by event"), (True, "the best of all partial matches is carried along")):
             names = [said(each) for each in folded if carried(each) == best]

@@ -33,6 +33,7 @@ def page(run: Run) -> str:
     )
     return filled(
         frame,
+        title="Events of a program",
         style=own_file("page.css") + style,
         script=own_file("parts.js") + script,
         data=data_of(run),

@@ -1,0 +1,136 @@
+"""The abstract syntax of expressions, SQL over the attributes of events: what all languages share of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from acelera.language.tree import Node
+
+
+class Expression(Node):
+    """A value computed from the attributes of events."""
+
+    family: ClassVar[type[Node]]
+
+
+Expression.family = Expression
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Literal(Expression):
+    """A constant: None is NULL."""
+
+    value: bool | int | float | str | None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Timestamp(Expression):
+    """`TIMESTAMP '2024-01-31 10:00:00'`, with an offset if it has one."""
+
+    text: str
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Date(Expression):
+    """`DATE '2024-01-31'`."""
+
+    text: str
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Interval(Expression):
+    """`INTERVAL 5 MINUTES`."""
+
+    amount: int
+    unit: str
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Attribute(Expression):
+    """`x.price`, or `price` inside `x[…]`, where the variable is None."""
+
+    variable: str | None
+    name: str
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Unary(Expression):
+    """`-e` or `NOT e`."""
+
+    operator: str
+    operand: Expression
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Binary(Expression):
+    """Arithmetic `+ - * / % ||`, comparison `= <> < <= > >=`, and `AND`, `OR`."""
+
+    operator: str
+    left: Expression
+    right: Expression
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class IsNull(Expression):
+    """`e IS NULL`, `e IS NOT NULL`."""
+
+    operand: Expression
+    negated: bool = False
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class In(Expression):
+    """`e IN (…)`, `e NOT IN (…)`."""
+
+    operand: Expression
+    items: tuple[Expression, ...]
+    negated: bool = False
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Between(Expression):
+    """`e BETWEEN low AND high`."""
+
+    operand: Expression
+    low: Expression
+    high: Expression
+    negated: bool = False
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Like(Expression):
+    """`e LIKE 'A%'`; `%` is any text, `_` any one character, a backslash takes the next one as it is."""
+
+    operand: Expression
+    pattern: str
+    negated: bool = False
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Call(Expression):
+    """A scalar function, such as `abs(price)`."""
+
+    function: str
+    arguments: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Cast(Expression):
+    """`CAST(e AS int)`."""
+
+    operand: Expression
+    target: str
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Total(Expression):
+    """`f(x.a)`, `count(x)`, `count(*)` or `log2_count(*)` in SUMMARIZE: over all matches of a group.
+
+    Without a variable it speaks of matches themselves; without an attribute it counts.
+    """
+
+    function: str
+    variable: str | None = None
+    attribute: str | None = None
+    ignore_nulls: bool = False
