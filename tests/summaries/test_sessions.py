@@ -101,11 +101,16 @@ def test_time_may_pass_without_events() -> None:
 
 @pytest.mark.property
 @EXAMPLES
-@given(case=long_cases(), cuts=CUTS, taken_up=TAKEN_UP, nodes=st.integers(-1, 200))
-def test_matrices_take_over_at_any_time(case: SummaryCase, cuts: list[int], taken_up: list[bool], nodes: int) -> None:
+@given(
+    case=long_cases(), cuts=CUTS, taken_up=TAKEN_UP, nodes=st.integers(-1, 200), hits=st.sampled_from([1, 3, 1 << 10])
+)
+def test_matrices_take_over_at_any_time(
+    case: SummaryCase, cuts: list[int], taken_up: list[bool], nodes: int, hits: int
+) -> None:
     expected = case.run("engine")
     with (
         patch.object(adaptive_summarizer, "NODES_PER_EVENT", 0),
         patch.object(adaptive_summarizer, "AT_FIRST", nodes),
+        patch.object(adaptive_summarizer, "MOST_HITS", hits),
     ):
         assert same(expected, in_cuts(case, cuts, taken_up))

@@ -179,6 +179,11 @@ class KernelMachine(ABC):
         assert isinstance(self.algebra, Arena)
         return self.algebra
 
+    @property
+    def next_event(self) -> int:
+        """Which of the events that are being read comes next."""
+        return int(self._counters[kernel.NEXT_EVENT])
+
     # --- what is different by tables and by registers --------------------------------------------------------------
 
     @property
@@ -245,7 +250,7 @@ class KernelMachine(ABC):
                 hits.make_room()
             else:
                 yield
-                at = int(self._counters[kernel.NEXT_EVENT])
+                at = self.next_event
                 if reason == kernel.VALUES and at != seen:
                     self.collect(int(FAR_PAST))
                 elif reason == kernel.VALUES:  # one event needs more than there is

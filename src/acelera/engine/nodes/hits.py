@@ -49,6 +49,12 @@ class Hits:
         self.arrays.value[hit], self.arrays.row[hit], self.arrays.floor[hit] = value, row, floor
         self.arrays.count[0] = hit + 1
 
+    def put(self, values: Any, rows: Any, floors: Any) -> None:
+        """These hits and no others; there must be room."""
+        size = len(values)
+        self.arrays.value[:size], self.arrays.row[:size], self.arrays.floor[:size] = values, rows, floors
+        self.arrays.count[0] = size
+
     def clear(self) -> None:
         """Forget all of them."""
         self.arrays.count[0] = 0

@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from acelera.engine.machines.advance import EventArrays
 from acelera.engine.machines.machine import Events
+from acelera.engine.machines.table_machine import TableMachine
+from acelera.engine.nodes.hits import Hits
+from acelera.engine.nodes.vectors import Given
 from acelera.engine.predicates.letters import Alphabet
 from acelera.engine.storage import validation as check
 from acelera.engine.storage.snapshots import Section, with_prefix, without_prefix
@@ -23,147 +25,99 @@ Ints = npt.NDArray[Any]
 
 NODES_PER_EVENT, AT_FIRST = 12, 20_000
 """So many nodes may be looked at for each event, and so many more, before matrices are worth it."""
+MOST_HITS = 1 << 10
+"""After so many hits it is seen whether they are worth it."""
 
 NO_STORED = np.zeros((0, 1), np.int64)
 
-ROW, LETTER, KEY, TICK, FLOOR, KNOWN = range(6)
-
 
 class AdaptiveSummarizer(LazySummarizer):
-    """Partial matches are nodes, until too many of them are looked at. Then the events of the window are read again, as
-    matrices, and all that come after them are.
+    """Partial matches are nodes, until too many of them are looked at. Then what they stand for, by where they start,
+    is the front of a window whose events are matrices from there on.
     """
 
     def __init__(self, how: SummaryPlan, alphabet: Alphabet) -> None:
+        self._how, self._events = how, 0
+        self.matrices: SlidingMachine | None = None
         super().__init__(how, alphabet)
-        self.matrices = SlidingMachine(how, alphabet)
-        self.by_matrices = False
-        self._again = np.zeros((0, KNOWN), np.int64)  # of rows in the window
-        self._chunks: list[Events] = []  # those that came since
-        self._events = 0
+
+    def _begin(self) -> None:
+        super()._begin()
+        self.arena.hits = Hits(MOST_HITS, self.arena.value_type)
 
     def _fold(self, events: Events, keys: int, parts: Ints, ends: Ints) -> None:
-        if self.by_matrices:
-            self._fold_by_matrices(events, keys, parts, ends)
+        first, given = self._rows.rows, self._given(events, parts, NO_STORED)
+        self._take_ranks()
+        if self.matrices is not None:
+            self._fold_by_matrices(self.matrices, events, keys, given, ends)
             return
-        first = self._rows.rows
-        self._events += len(events)
-        self._counters[contexts.BUDGET] = NODES_PER_EVENT * self._events + AT_FIRST
-        self._rows.append(self._given(events, parts, NO_STORED))
-        self._chunks.append(events)
-        self._take_ranks()
+        self._rows.append(given)
         for _ in self.machine.read(events, keys):
-            if not self._fold_hits(ends, first):
-                done = int(self.arena.hits.arrays.row[self._counters[contexts.HIT] - 1])
-                self._turn_to_matrices(first + done, keys)
-                left = events.only(np.flatnonzero(events.rows > first + done))
-                self._fold_by_matrices(left, keys, parts, ends, first)
+            self._fold_hits(ends, first)
+            read = self.machine.next_event
+            if self._counters[contexts.LOOKED_AT] > NODES_PER_EVENT * (self._events + read) + AT_FIRST:
+                self.matrices = self._turned_to_matrices(keys)
+                left = events.only(np.arange(read, len(events)))
+                self._fold_by_matrices(self.matrices, left, keys, given, ends, first)
                 return
+        self._events += len(events)
 
-    def _settle(self, floors: Ints | None = None) -> None:
-        """Keep what is known of events that change something, for the case that they are read again; not of those that
-        lie before the floor of their key, if that is given.
-        """
-        found = [self._again]
-        for events in self._chunks:
-            letters = self.matrices.own_letters(events.letters)
-            changing = self.matrices.changing()[letters]
-            kept = np.flatnonzero(changing if floors is None else changing & (events.ticks >= floors[events.keys]))
-            letters = letters[kept]
-            columns = (events.rows[kept], letters, events.keys[kept], events.ticks[kept], events.floors[kept])
-            found.append(np.column_stack(columns).astype(np.int64))
-        self._again = np.concatenate(found)
-        self._chunks.clear()
+    def _fold_by_matrices(
+        self, matrices: SlidingMachine, events: Events, keys: int, given: Given, ends: Ints, first: int = 0
+    ) -> None:
+        matrices.limit[0] = self.limit
+        matrices.read(events, keys, self._kinds, given, self.totals, ends, first)
 
-    def _turn_to_matrices(self, last: int, keys: int) -> None:
-        """Read the events of the window again, up to a row."""
-        self._settle()
-        row, letter, key, tick, floor = np.ascontiguousarray(self._again[self._again[:, ROW] <= last].T)
-        letters, keys_read, rows = (each.astype(np.int32) for each in (letter, key, row))
-        arrays = EventArrays(letters, keys_read, rows, tick, floor)
-        ends, given = np.zeros((len(self.grouping.ends), last + 1), np.int64), self._rows.given(NO_STORED)
-        self.matrices.limit[0] = self.limit
-        self.matrices.read_arrays(arrays, keys, self._kinds, given, self._nowhere(), ends)
-        self.by_matrices = True
+    def _turned_to_matrices(self, keys: int) -> SlidingMachine:
+        """What the slots of all keys stand for becomes the front of their windows."""
+        assert isinstance(self.machine, TableMachine)
+        slots, table = self.machine.slots, self.machine.table
+        held, key = slots.held, np.repeat(np.arange(len(slots.count)), slots.count)
+        hits = Hits(max(len(held), 1), self.arena.value_type)
+        hits.put(slots.value[held], np.arange(len(held)), slots.floor[key])
+        found = Totals(self.layout.shape, [0, contexts.START])
+        self._fold_nodes(hits, found, np.arange(len(held))[None, :])
+        matrices = SlidingMachine(self._how, self._alphabet)
+        numbers = np.array([matrices.table.set_number(states) for states in table.sets], np.int64)
+        slot, start = found.keys[:, 0], found.keys[:, 1]
+        sets = numbers[slots.state[held][slot]]
+        matrices.begin_with(self._kinds, keys, key[slot], start, sets, found.components)
         self._begin()
-        self._again, self._rows = self._again[:0], type(self._rows)(len(self.layout.columns), len(self.grouping.parts))
-
-    def _nowhere(self) -> Totals:
-        """Totals that nobody looks at: matches that have ended before were counted."""
-        return Totals(self.layout.shape, list(self.grouping.sources))
-
-    def _fold_by_matrices(self, events: Events, keys: int, parts: Ints, ends: Ints, first: int = 0) -> None:
-        given = self._given(events, parts, NO_STORED)
-        self._take_ranks()
-        self.matrices.limit[0] = self.limit
-        self.matrices.read(events, keys, self._kinds, given, self.totals, ends, first)
+        self._rows.keep(np.arange(0))
+        return matrices
 
     # --- memory ---------------------------------------------------------------------------------------------------
 
-    @property
-    def first_row(self) -> int:
-        """The number of the row that comes next."""
-        return 0 if self.by_matrices else self._rows.rows
-
     def compact(self, floor: int) -> None:
         """Forget what can no longer match."""
-        if self.by_matrices:
+        if self.matrices is None:
+            super().compact(floor)
+        else:
             self.matrices.compact(floor)
-            return
-        self._settle(self.machine.slots.floor)
-        self.machine.compact(floor)
-        keys = len(self.machine.slots.floor)
-        busy = np.zeros(keys, np.bool_)
-        busy[self.machine.busy_keys(keys)] = True
-        key = self._again[:, KEY]
-        oldest = np.maximum(self.machine.slots.floor[key], floor)
-        self._again = self._again[busy[key] & (self._again[:, TICK] >= oldest)]
-        used = np.zeros(self._rows.rows, np.bool_)
-        used[self.arena.rows(len(self.machine.actions))] = used[self._again[:, ROW]] = True
-        moved = np.cumsum(used) - 1
-        self.arena.renumber_rows(len(self.machine.actions), moved)
-        self._again[:, ROW] = moved[self._again[:, ROW]]
-        self._rows.keep(np.flatnonzero(used))
-
-    @property
-    def wasteful(self) -> bool:
-        """Whether it is time to forget what can no longer match."""
-        return not self.by_matrices and self._rows.wasteful
 
     def busy_keys(self, keys: int) -> Ints:
         """Those of so many keys that have a partial match."""
-        return self.matrices.busy_keys(keys) if self.by_matrices else super().busy_keys(keys)
+        return super().busy_keys(keys) if self.matrices is None else self.matrices.busy_keys(keys)
 
     def keep_keys(self, keys: Ints) -> None:
         """Forget all other keys; these are numbered anew, in order."""
-        if self.by_matrices:
+        if self.matrices is None:
+            super().keep_keys(keys)
+        else:
             self.matrices.keep_keys(keys)
-            return
-        self._settle()
-        super().keep_keys(keys)
-        moved = np.full(1 + max(keys.max(initial=-1), self._again[:, KEY].max(initial=-1)), -1)
-        moved[keys] = np.arange(len(keys))
-        self._again[:, KEY] = moved[self._again[:, KEY]]
-        self._again = self._again[self._again[:, KEY] >= 0]
 
     def dump(self) -> dict[str, Section]:
-        """The rows that are read again, or the matrices, as well."""
-        self._settle()
-        matrices = with_prefix("matrices.", self.matrices.dump())
-        state = np.array([self.by_matrices, self._events, self._counters[contexts.LOOKED_AT]], np.int64)
-        return {**super().dump(), **matrices, "kept.known": self._again.reshape(-1), "adaptive": state}
+        """The matrices as well."""
+        matrices = {} if self.matrices is None else with_prefix("matrices.", self.matrices.dump())
+        state = np.array([self.matrices is not None, self._events, self._counters[contexts.LOOKED_AT]], np.int64)
+        return {**super().dump(), **matrices, "adaptive": state}
 
     def load(self, sections: Mapping[str, Any], now: Any) -> None:
-        """The rows that are read again, or the matrices, as well."""
+        """The matrices as well."""
         super().load(sections, now)
-        self.matrices.load(without_prefix("matrices.", sections))
-        known = check.array(sections, "kept.known", np.int64)
-        check.holds("kept.known", len(known) % KNOWN == 0, "is of another length")
-        self._again = known.reshape(-1, KNOWN)
-        check.in_range("kept.known", self._again[:, ROW], 0, max(self._rows.rows, 1))
-        check.in_range("kept.known", self._again[:, KEY], 0, len(self.machine.slots.floor))
-        check.in_range("kept.known", self._again[:, LETTER], 0, max(len(self.matrices.letters.holding), 1))
         state = check.array(sections, "adaptive", np.int64)
         check.holds("adaptive", len(state) == 3, "is of another length")
-        self.by_matrices, self._events = bool(state[0]), int(state[1])
-        self._counters[contexts.LOOKED_AT] = state[2]
+        self._events, self._counters[contexts.LOOKED_AT] = int(state[1]), state[2]
+        if state[0]:
+            self.matrices = SlidingMachine(self._how, self._alphabet)
+            self.matrices.load(without_prefix("matrices.", sections))

@@ -18,15 +18,14 @@ from acelera.engine.summaries.totals import Into, put
 from acelera.engine.summaries.transfers import Algebra
 
 NONE = -1
-HIT, STAMP, LOOKED_AT, BUDGET, COUNTERS = range(5)
-"""What goes on from one call to the next: the next hit, how often nodes were gone through, how many were looked at, and
-how many may be.
-"""
+HIT, STAMP, LOOKED_AT, COUNTERS = range(4)
+"""What goes on from one call to the next: the next hit, how often nodes were gone through, how many were looked at."""
 
-DONE, NODES, ROWS, TOTALS, COSTLY = range(5)
-"""Why folding stopped: all hits are folded; there is no room: on the way through nodes, for contexts, for totals; or
-more nodes were looked at than may be.
-"""
+DONE, NODES, ROWS, TOTALS = range(4)
+"""Why folding stopped: all hits are folded; there is no room: on the way through nodes, for contexts, for totals."""
+
+START = -(1 << 20)
+"""Where a number of a group may come from besides what `Totals` says: it is the tick at which a match starts."""
 
 
 class Contexts(NamedTuple):
@@ -77,8 +76,6 @@ def fold_nodes(
                 take(contexts.order[o], nodes, algebra, given, contexts, into, hits.row[first])
         counters[LOOKED_AT] += found
         counters[HIT] = last
-        if counters[LOOKED_AT] > counters[BUDGET]:
-            return COSTLY
     return DONE
 
 
@@ -216,6 +213,8 @@ def take(node: int, nodes: Nodes, algebra: Algebra, given: Given, contexts: Cont
             source = into.sources[j]
             if source >= 0:
                 into.scratch[j] = into.ends[source, end]
+            elif source == START:
+                into.scratch[j] = nodes.newest[node]
             elif contexts.begin_part[-1 - source] >= 0:
                 into.scratch[j] = given.parts[contexts.begin_part[-1 - source], begin]
             else:

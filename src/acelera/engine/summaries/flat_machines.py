@@ -10,11 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from acelera.engine.jit import announce
-from acelera.engine.machines.advance import NOTHING, EventArrays
+from acelera.engine.machines.advance import EventArrays
 from acelera.engine.machines.machine import Events
 from acelera.engine.machines.reachable import Letters
 from acelera.engine.machines.transition_table import TransitionTable
-from acelera.engine.nodes.components import Kinds
+from acelera.engine.nodes.components import Components, Kinds
 from acelera.engine.nodes.vector_arena import flat_operations, grown_components, load_rows, no_events
 from acelera.engine.nodes.vectors import Given
 from acelera.engine.predicates.letters import Alphabet
@@ -66,19 +66,6 @@ class FlatMachine(ABC):
         """Letters by numbers that stay what they are when a stream is taken up again."""
         numbers = [self.letters.number(tests) for tests in self._alphabet.holding]
         return np.array(numbers or [0], np.int32)[letters]
-
-    def changing(self) -> Ints:
-        """Of each letter, by its own number, whether it is another matrix than the one that leaves all as it is."""
-        self.table.make_room()
-        table, found = self.table, np.zeros(max(len(self.letters.holding), 1), np.bool_)
-        for letter in range(len(self.letters.holding)):
-            for number in range(self.sets):
-                if table.row_at[number, letter] < 0:
-                    table.fill(number, letter)
-                at, size = table.row_at[number, letter], table.row_size[number, letter]
-                waits = size == 1 and table.mark[at] == NOTHING and table.target[at] == number and not table.emits[at]
-                found[letter] |= bool(size) if number == 0 else not waits
-        return found
 
     def read_arrays(
         self, events: EventArrays, keys: int, kinds: Kinds, given: Given, totals: Totals, ends: Ints
@@ -192,6 +179,15 @@ class SlidingMachine(FlatMachine):
         self._letters, self._positions = grown(self._letters, items), grown(self._positions, items)
         self._whole = np.ascontiguousarray(grown(self._whole.T, items).T)
         self._missing = np.ascontiguousarray(grown(self._missing.T, items).T)
+
+    def begin_with(self, kinds: Kinds, keys: int, key: Ints, start: Ints, sets: Ints, components: Components) -> None:
+        """Begin with partial matches of so many keys: the key of each, when it starts, and the set that it is in."""
+        self.lines = Lines(max(len(key), self.lines.items), max(len(np.unique(key)), self.lines.matrices))
+        self._make_room(keys)
+        self._more_items()
+        self._more_matrices()
+        order = np.lexsort((start, key))
+        sliding.begin_with(kinds, self.sets, self._window(), order, key, start, sets, components)
 
     def load(self, sections: Mapping[str, Any]) -> None:
         """Go on from a snapshot."""

@@ -17,7 +17,8 @@ from acelera.engine.machines.machine import Events
 from acelera.engine.machines.register_machine import RegisterMachine
 from acelera.engine.machines.table_machine import TableMachine
 from acelera.engine.nodes.arena import Arena
-from acelera.engine.nodes.components import Kinds
+from acelera.engine.nodes.components import PLACE, Kinds
+from acelera.engine.nodes.hits import Hits
 from acelera.engine.nodes.vector_arena import NO_RANKS, Interned, flat_operations, grown_components, load_rows
 from acelera.engine.nodes.vectors import Given
 from acelera.engine.predicates.letters import Alphabet
@@ -28,15 +29,20 @@ from acelera.engine.summaries import contexts
 from acelera.engine.summaries.contexts import Contexts
 from acelera.engine.summaries.summarizer import ByComponents
 from acelera.engine.summaries.summary_plan import SummaryPlan
+from acelera.engine.summaries.totals import Totals
 from acelera.engine.summaries.transfers import Algebra
 
 Ints = npt.NDArray[Any]
 
 
 class Remembered:
-    """What operations read of events, and parts of groups, for all rows that nodes refer to."""
+    """What operations read of events, and parts of groups, for all rows that nodes refer to.
 
-    def __init__(self, columns: int, parts: int) -> None:
+    If they read nothing, nothing is kept, and nobody looks at the numbers of rows.
+    """
+
+    def __init__(self, columns: int, parts: int, places: bool) -> None:
+        self.needed = bool(columns or parts or places)
         self._whole = np.zeros((columns, 0), np.int64)
         self._missing = np.zeros((columns, 0), np.bool_)
         self._parts = np.zeros((parts, 0), np.int64)
@@ -45,6 +51,8 @@ class Remembered:
 
     def append(self, given: Given) -> None:
         """More rows, after those that are there."""
+        if not self.needed:
+            return
         before, self.rows = self.rows, self.rows + len(given.positions)
         if self.rows > len(self._positions):
             size = max(self.rows, 2 * len(self._positions))
@@ -110,14 +118,13 @@ class LazySummarizer(ByComponents):
         self._operations = flat_operations(listed)
         self._begin_part = np.array(grouping.begin_part(), np.int64)
         _, self._closings = flat_operations([layout.closings])
-        self._rows = Remembered(len(layout.columns), len(grouping.parts))
+        self._rows = Remembered(len(layout.columns), len(grouping.parts), PLACE in layout.shape.best)
         self._groups_of_contexts = Interned(max(len(grouping.parts), 1))
         self._components = layout.shape.components(1 << 10)
         self._links = np.zeros((2, 1 << 10), np.int64)
         self._seen, self._first = np.zeros(1, np.int64), np.zeros(1, np.int64)
         self._order, self._stack = np.zeros(1 << 10, np.int64), np.zeros(1 << 10, np.int64)
         self._counters = np.zeros(contexts.COUNTERS, np.int64)
-        self._counters[contexts.BUDGET] = np.iinfo(np.int64).max
         self._scratch, self._used = np.zeros(max(len(grouping.parts), 1), np.int64), np.zeros(1, np.int64)
 
     def _begin(self) -> None:
@@ -147,10 +154,15 @@ class LazySummarizer(ByComponents):
         if self._values.has_texts:
             self._kinds = self._kinds._replace(ranks=self._values.texts.ranks)
 
-    def _fold_hits(self, ends: Ints, first: int) -> bool:
-        """Fold the hits, of which rows from one on are those that are read; whether that was worth it."""
+    def _fold_hits(self, ends: Ints, first: int) -> None:
+        """Fold the hits, of which rows from one on are those that are read."""
         hits = self.arena.hits
         hits.arrays.row[: len(hits)] -= first
+        self._fold_nodes(hits, self.totals, ends)
+        hits.clear()
+
+    def _fold_nodes(self, hits: Hits, totals: Totals, ends: Ints) -> None:
+        """Add all that nodes stand for to totals; hits of one row are looked at together."""
         self._counters[contexts.HIT] = 0
         algebra = Algebra(self._kinds, *self._operations)
         stored = self.machine.tables.stored if isinstance(self.machine, RegisterMachine) else np.zeros((0, 1), np.int64)
@@ -160,15 +172,11 @@ class LazySummarizer(ByComponents):
                 size = len(self.arena.arrays.mark)
                 self._seen, self._first = grown(self._seen, size), grown(self._first, size)
             reason = contexts.fold_nodes(
-                hits.arrays, self.arena.arrays, algebra, given, self._contexts(), self.totals.into(ends), self._counters
+                hits.arrays, self.arena.arrays, algebra, given, self._contexts(), totals.into(ends), self._counters
             )
-            if reason == contexts.COSTLY:
-                return False
             if reason == contexts.DONE:
-                break
-            self._enlarge(reason)
-        hits.clear()
-        return True
+                return
+            self._enlarge(reason, totals)
 
     def _contexts(self) -> Contexts:
         return Contexts(
@@ -187,7 +195,7 @@ class LazySummarizer(ByComponents):
             self._closings,
         )
 
-    def _enlarge(self, reason: int) -> None:
+    def _enlarge(self, reason: int, totals: Totals) -> None:
         """More room for what there was none for."""
         if reason == contexts.NODES:
             self._order, self._stack = (
@@ -195,7 +203,7 @@ class LazySummarizer(ByComponents):
                 grown(self._stack, 2 * len(self._stack)),
             )
         elif reason == contexts.TOTALS:
-            self.totals.enlarge()
+            totals.enlarge()
         else:
             size = 2 * self._links.shape[1]
             self._components = grown_components(self._components, size)
@@ -207,7 +215,8 @@ class LazySummarizer(ByComponents):
     def compact(self, floor: int) -> None:
         """Forget what can no longer match."""
         super().compact(floor)
-        self._rows.keep(self.arena.keep_rows(len(self.machine.actions)))
+        if self._rows.needed:
+            self._rows.keep(self.arena.keep_rows(len(self.machine.actions)))
 
     @property
     def wasteful(self) -> bool:
@@ -222,4 +231,5 @@ class LazySummarizer(ByComponents):
         """The rows as well."""
         self._rows.load(sections)
         super().load(sections, now)
-        check.in_range("right", self.arena.rows(len(self.machine.actions)), 0, self._rows.rows)
+        if self._rows.needed:
+            check.in_range("right", self.arena.rows(len(self.machine.actions)), 0, self._rows.rows)

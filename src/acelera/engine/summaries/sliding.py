@@ -7,7 +7,7 @@ from typing import NamedTuple
 from acelera.engine.jit import Array, inlined, kernel
 from acelera.engine.machines.advance import EventArrays
 from acelera.engine.machines.table_step import TableStep
-from acelera.engine.nodes.components import Components, clear, copy, is_nothing, make_one, multiply
+from acelera.engine.nodes.components import Components, Kinds, clear, copy, is_nothing, make_one, multiply
 from acelera.engine.nodes.vectors import Given
 from acelera.engine.summaries.lines import NONE, LineArrays, give_matrix, has_items, pop, push, take_matrix
 from acelera.engine.summaries.totals import Into, put
@@ -197,6 +197,43 @@ def standing(sets: int, algebra: Algebra, window: Window, key: int, s: int) -> N
             ):
                 multiply(algebra.kinds, work, 1, window.front, left, window.back, right)
                 gather(algebra.kinds, work, 0, work, 1)
+
+
+@kernel
+def begin_with(
+    kinds: Kinds,
+    sets: int,
+    window: Window,
+    order: Array,
+    keys: Array,
+    starts: Array,
+    reached: Array,
+    components: Components,
+) -> None:
+    """Make partial matches the fronts of their keys: in an order by key and start, the set that each has reached, and
+    what is known of it. There must be room.
+    """
+    line, width = window.line, sets + 1
+    item = NONE
+    for i in range(len(order)):
+        row = order[i]
+        key = keys[row]
+        if line.matrix[key] == NONE:
+            take_matrix(line, key)
+            make_identity(window.back, line.matrix[key] * sets * width, sets)
+            for a in range(sets):
+                window.active[line.matrix[key], a] = a == 0
+        if line.tail[key] == NONE or line.tick[line.tail[key]] != starts[row]:
+            item = push(line, key, starts[row])
+        gather(kinds, window.front, item * width + reached[row], components, row)
+        window.active[line.matrix[key], reached[row]] = True
+    for key in range(len(line.head)):  # an item stands for what starts with it or later
+        line.middle[key], item = NONE, line.tail[key]
+        while item != NONE and line.before[item] != NONE:
+            for t in range(1, sets):
+                if not is_nothing(window.front, item * width + t):
+                    gather(kinds, window.front, line.before[item] * width + t, window.front, item * width + t)
+            item = line.before[item]
 
 
 @kernel
