@@ -156,6 +156,11 @@ class Interned:
         """Only these; they are numbered anew, in order."""
         self.put(self.arrays.rows[kept])
 
+    def clear(self) -> None:
+        """None; there is room for as many as before."""
+        self.arrays.table[:] = -1
+        self.arrays.count[0] = 0
+
     def put(self, rows: Ints) -> None:
         """These rows and no others."""
         size = 64

@@ -23,6 +23,13 @@ def grown(array: npt.NDArray[Any], size: int) -> npt.NDArray[Any]:
     return larger
 
 
+def widened(array: npt.NDArray[Any], size: int) -> npt.NDArray[Any]:
+    """The same along the second axis."""
+    wider = np.zeros((len(array), size), array.dtype)
+    wider[:, : array.shape[1]] = array
+    return wider
+
+
 Group = TypeVar("Group", bound="tuple[npt.NDArray[Any], ...]")
 
 

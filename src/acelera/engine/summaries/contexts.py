@@ -34,7 +34,7 @@ class Contexts(NamedTuple):
     `seen` and `first` are for each node: when it was last gone through, and the first row of its list. `order` are the
     nodes of this time, those that others refer to after these. The parts of a group that are known where a match
     begins are columns of `Given.parts`, as `begin_part` tells. No match begins from the tick `limit` on. `closings`
-    are what is done where a match begins.
+    are what is done where a match begins, and `later` holds whether parts become known after that.
     """
 
     seen: Array
@@ -50,6 +50,7 @@ class Contexts(NamedTuple):
     limit: Array
     scratch: Array
     closings: Array
+    later: Array
 
 
 @kernel
@@ -62,6 +63,13 @@ def fold_nodes(
         last = first
         while last < hits.count[0] and hits.row[last] == hits.row[first]:
             last += 1
+        if last == first + 1 and nodes.mark[hits.value[first]] == BOTTOM and not contexts.later[0]:
+            if into.groups.count[0] == len(into.groups.rows):
+                return TOTALS
+            begins_alone(hits.value[first], nodes, algebra, given, contexts, into, hits.row[first])
+            counters[HIT] = last
+            counters[LOOKED_AT] += 1
+            continue
         counters[STAMP] += 1
         found = go_through(hits, first, last, nodes, contexts, counters[STAMP])
         if found < 0:
@@ -77,6 +85,17 @@ def fold_nodes(
         counters[LOOKED_AT] += found
         counters[HIT] = last
     return DONE
+
+
+@inlined
+def begins_alone(
+    node: int, nodes: Nodes, algebra: Algebra, given: Given, contexts: Contexts, into: Into, end: int
+) -> None:
+    """Add the one match that begins with a node and has marked nothing that anybody looks at."""
+    if nodes.newest[node] < contexts.limit[0]:
+        make_one(contexts.components, 0)
+        contexts.first[node], contexts.following[0] = 0, NONE
+        take(node, nodes, algebra, given, contexts, into, end)
 
 
 @inlined

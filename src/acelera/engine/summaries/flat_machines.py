@@ -19,7 +19,7 @@ from acelera.engine.nodes.vector_arena import flat_operations, grown_components,
 from acelera.engine.nodes.vectors import Given
 from acelera.engine.predicates.letters import Alphabet
 from acelera.engine.storage import validation as check
-from acelera.engine.storage.growing import grown
+from acelera.engine.storage.growing import grown, widened
 from acelera.engine.storage.snapshots import Section
 from acelera.engine.summaries import panes, sliding
 from acelera.engine.summaries.lines import Lines
@@ -177,8 +177,8 @@ class SlidingMachine(FlatMachine):
         super()._more_items()
         items = self.lines.items
         self._letters, self._positions = grown(self._letters, items), grown(self._positions, items)
-        self._whole = np.ascontiguousarray(grown(self._whole.T, items).T)
-        self._missing = np.ascontiguousarray(grown(self._missing.T, items).T)
+        self._whole = widened(self._whole, items)
+        self._missing = widened(self._missing, items)
 
     def begin_with(self, kinds: Kinds, keys: int, key: Ints, start: Ints, sets: Ints, components: Components) -> None:
         """Begin with partial matches of so many keys: the key of each, when it starts, and the set that it is in."""

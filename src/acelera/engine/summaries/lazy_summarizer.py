@@ -23,7 +23,7 @@ from acelera.engine.nodes.vector_arena import NO_RANKS, Interned, flat_operation
 from acelera.engine.nodes.vectors import Given
 from acelera.engine.predicates.letters import Alphabet
 from acelera.engine.storage import validation as check
-from acelera.engine.storage.growing import grown, wasteful
+from acelera.engine.storage.growing import grown, wasteful, widened
 from acelera.engine.storage.snapshots import Section
 from acelera.engine.summaries import contexts
 from acelera.engine.summaries.contexts import Contexts
@@ -57,7 +57,7 @@ class Remembered:
         if self.rows > len(self._positions):
             size = max(self.rows, 2 * len(self._positions))
             self._whole, self._missing, self._parts = (
-                np.ascontiguousarray(grown(each.T, size).T) for each in (self._whole, self._missing, self._parts)
+                widened(each, size) for each in (self._whole, self._missing, self._parts)
             )
             self._positions = grown(self._positions, size)
         added = slice(before, self.rows)
@@ -117,6 +117,7 @@ class LazySummarizer(ByComponents):
         self._kinds = layout.shape.kinds(NO_RANKS)
         self._operations = flat_operations(listed)
         self._begin_part = np.array(grouping.begin_part(), np.int64)
+        self._later = np.array([bool((self._begin_part < 0).any())])
         _, self._closings = flat_operations([layout.closings])
         self._rows = Remembered(len(layout.columns), len(grouping.parts), PLACE in layout.shape.best)
         self._groups_of_contexts = Interned(max(len(grouping.parts), 1))
@@ -193,6 +194,7 @@ class LazySummarizer(ByComponents):
             np.array([self.limit]),
             self._scratch,
             self._closings,
+            self._later,
         )
 
     def _enlarge(self, reason: int, totals: Totals) -> None:
@@ -207,7 +209,7 @@ class LazySummarizer(ByComponents):
         else:
             size = 2 * self._links.shape[1]
             self._components = grown_components(self._components, size)
-            self._links = np.ascontiguousarray(grown(self._links.T, size).T)
+            self._links = widened(self._links, size)
             self._groups_of_contexts = Interned(max(len(self.grouping.parts), 1), size)
 
     # --- memory ---------------------------------------------------------------------------------------------------

@@ -24,6 +24,9 @@ from acelera.engine.storage import validation as check
 
 Ints = npt.NDArray[Any]
 
+MOST_UNUSED = 16
+"""Room for so many times as many groups as there were is kept for those to come."""
+
 
 class Into(NamedTuple):
     """Where totals go, as kernels see it; `ends` has a column for each event at which matches may end."""
@@ -44,9 +47,13 @@ class Totals:
 
     def __init__(self, shape: Shape, sources: list[int]) -> None:
         self.shape, self._sources = shape, np.array(sources, np.int64)
-        self._groups = Interned(len(sources))
-        self._components = shape.components(64)
         self._scratch = np.zeros(len(sources), np.int64)
+        self._begin()
+
+    def _begin(self) -> None:
+        """Begin without groups."""
+        self._groups = Interned(len(self._sources))
+        self._components = self.shape.components(64)
 
     def __len__(self) -> int:
         return len(self._groups)
@@ -98,7 +105,10 @@ class Totals:
         if len(rows) == len(self):
             return
         if not len(rows):
-            self.__init__(self.shape, self._sources.tolist())  # type: ignore[misc]
+            if len(self._components.cells) > MOST_UNUSED * len(self):
+                self._begin()
+            else:
+                self._groups.clear()
             return
         held = self._components.cells[rows]
         self._groups.keep(rows)
