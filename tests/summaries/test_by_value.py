@@ -58,7 +58,7 @@ def define() -> None:
 @contextmanager
 def by_value() -> Iterator[None]:
     """All summaries run value by value, even those that need not."""
-    with patch.object(summary_choice, "_layout", lambda *_: "it is asked for"):
+    with patch.object(summary_choice, "_layout", lambda *_, **__: "it is asked for"):
         yield
 
 

@@ -102,7 +102,7 @@ def test_time_may_pass_without_events() -> None:
 @pytest.mark.property
 @EXAMPLES
 @given(
-    case=long_cases(), cuts=CUTS, taken_up=TAKEN_UP, nodes=st.integers(-1, 200), hits=st.sampled_from([1, 3, 1 << 10])
+    case=long_cases(), cuts=CUTS, taken_up=TAKEN_UP, nodes=st.integers(-1, 200), hits=st.sampled_from([2, 5, 1 << 10])
 )
 def test_matrices_take_over_at_any_time(
     case: SummaryCase, cuts: list[int], taken_up: list[bool], nodes: int, hits: int

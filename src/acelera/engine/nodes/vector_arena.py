@@ -26,7 +26,7 @@ from acelera.engine.nodes.components import (
 from acelera.engine.nodes.hits import Hits
 from acelera.engine.nodes.plain_slots import PlainSlots
 from acelera.engine.nodes.slots import Slots, drop_expired
-from acelera.engine.nodes.vectors import Given, Groups, Vectors
+from acelera.engine.nodes.vectors import BEGUN, NONE, NOT_SHARED, Given, Groups, Vectors
 from acelera.engine.storage import validation as check
 from acelera.engine.storage.growing import grown
 from acelera.engine.storage.interning import intern_again
@@ -181,12 +181,23 @@ class Interned:
 
 
 class VectorArena(PlainSlots):
-    """All rows, and the hits: rows whose matches end at an event."""
+    """All rows, and the hits: rows whose matches end at an event. A match must end in the window that it begins in; the
+    windows are `period` long, and one begins at the tick `first`.
+    """
 
     value_type = np.int32
 
-    def __init__(self, shape: Shape, operations: list[list[list[int]]], begin_part: list[int], rows: int = 1 << 14):
+    def __init__(
+        self,
+        shape: Shape,
+        operations: list[list[list[int]]],
+        begin_part: list[int],
+        period: int = 0,
+        first: int = 0,
+        rows: int = 1 << 14,
+    ):
         self.shape = shape
+        self._begun = np.array([NONE, NOT_SHARED if shape.parts else period, first], np.int64)
         self.components = shape.components(rows)
         self.kinds = shape.kinds(NO_RANKS)
         self.given = no_events()
@@ -214,6 +225,7 @@ class VectorArena(PlainSlots):
             self.places.arrays,
             self._scratch,
             self._united,
+            self._begun,
         )
 
     @property
@@ -240,7 +252,7 @@ class VectorArena(PlainSlots):
         slots.value[held] = moved
         for array in (self.components.cells, self.newest, self.group):
             array[: len(kept)] = array[kept]
-        self.count[0] = len(kept)
+        self.count[0], self._begun[BEGUN] = len(kept), NONE
         if self.grouped:
             groups, moved_groups = np.unique(self.group[: len(kept)], return_inverse=True)
             self.group[: len(kept)] = moved_groups
@@ -308,7 +320,7 @@ class VectorArena(PlainSlots):
         size = len(self.components.cells)
         self.newest, self.group = grown(newest, size), np.zeros(size, np.int64)
         load_rows(sections, "rows.group", self.group, rows)
-        self.count[0] = rows
+        self.count[0], self._begun[BEGUN] = rows, NONE
         for name, interned in (("groups", self.groups), ("places", self.places)):
             width = interned.arrays.rows.shape[1]
             numbers = check.array(sections, name, np.int64)

@@ -36,6 +36,8 @@ from acelera.engine.nodes.components import (
 )
 from acelera.engine.storage.interning import intern_row
 
+NONE, NOT_SHARED = -1, -1
+BEGUN, PERIOD, FIRST = range(3)
 UNKNOWN_PART = -1
 """A part of a group that is not known yet."""
 VALUE, FAILED = 1, 3
@@ -71,7 +73,9 @@ class Vectors(NamedTuple):
 
     `operations` are those of each mark, from `operations_at` on. `begin_part` is, for each part of a group, the column
     of `Given.parts` that a match takes it from where it begins, or -1. `united` are the first row of the event that is
-    read, and the last that is a union: it is referred to by nothing else, so that more can be added to it.
+    read, and the last that is a union: it is referred to by nothing else, so that more can be added to it. `begun` are
+    the row of matches that have just begun, which others can share that begin in the same window, NONE if there is
+    none; how long windows are, 0 if there are none and NOT_SHARED if matches are told apart; and the first tick of one.
     """
 
     components: Components
@@ -87,15 +91,21 @@ class Vectors(NamedTuple):
     places: Groups
     scratch: Array
     united: Array
+    begun: Array
 
 
 @implements(begin, Vectors)
 def _begin_vector(vectors: Vectors, row: int, tick: int) -> Array:
+    begun, period, first = vectors.begun[BEGUN], vectors.begun[PERIOD], vectors.begun[FIRST]
+    if begun != NONE and (period == 0 or (vectors.newest[begun] - first) // period == (tick - first) // period):
+        return begun
     at = vectors.count[0]
     vectors.count[0] = at + 1
     make_one(vectors.components, at)
     vectors.components.cells[at, FLAGS_CELL] = vectors.kinds.fresh[0]
     vectors.newest[at], vectors.group[at] = tick, 0
+    if period != NOT_SHARED:
+        vectors.begun[BEGUN] = at
     if len(vectors.begin_part) > 0:
         for p in range(len(vectors.begin_part)):
             column = vectors.begin_part[p]

@@ -388,7 +388,8 @@ class ComponentSummarizer(ByComponents):
 
     def __init__(self, how: SummaryPlan, alphabet: Alphabet) -> None:
         super().__init__(how)
-        self.arena = VectorArena(self.layout.shape, how.operations(), self.grouping.begin_part())
+        period, first = (0, 0) if how.spans is None else (how.spans.every, how.spans.first)
+        self.arena = VectorArena(self.layout.shape, how.operations(), self.grouping.begin_part(), period, first)
         self.machine: KernelMachine = how.strategy.machine_with(alphabet, self.arena)
 
     @property
