@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from acelera.automata.analysis import (
     is_unambiguous,
+    longest_run,
     reactions,
     state_growth,
     uses_contiguity,
@@ -12,6 +13,7 @@ from acelera.automata.analysis import (
 from acelera.automata.labels import Label, label_text
 from acelera.automata.model import Acea
 from acelera.language.checker import Checked
+from acelera.language.summary import Summarized
 
 MOST_SHOWN = 500
 """So many transitions are written out: a text of thousands of lines is read by nobody."""
@@ -53,8 +55,7 @@ def _running(automaton: Acea, checked: Checked, repeats: bool) -> list[str]:
     if not automaton.transitions:
         return ["nothing can match: its parts exclude each other"]
     within, summary = checked.clauses.within, checked.summary
-    bounded = within is not None or (summary is not None and summary.windows is not None)
-    lines = [f"state: {state_growth(automaton, bounded)}"]
+    lines = [f"state: {state_growth(automaton, within is not None) if summary is None else _kept(automaton, checked)}"]
     if is_unambiguous(automaton):
         lines.append("every match has one run: nothing is found twice")
     else:
@@ -67,7 +68,43 @@ def _running(automaton: Acea, checked: Checked, repeats: bool) -> list[str]:
         lines.append(f"matches: + takes every choice of events that fit, so each can double their number {where}")
     if automaton.registers:
         lines.append(f"registers: {', '.join(automaton.registers)}")
+    if summary is not None:
+        lines.append(f"rows: {_complete(summary, [key.name for key in checked.clauses.partition_by])}")
     return lines
+
+
+def _kept(automaton: Acea, checked: Checked) -> str:
+    """How much a summary must remember: numbers, for whatever partial matches are told apart by."""
+    summary, within = checked.summary, checked.clauses.within
+    assert summary is not None
+    if within is not None or summary.windows is not None or longest_run(automaton) is not None:
+        return state_growth(automaton, True)
+    if any(not end for end, _ in summary.bounds):
+        return "can grow with the stream: BY start tells partial matches apart; WITHIN or OVER would bound it"
+    if automaton.registers:
+        return "grows with the number of different values in registers, not with that of partial matches"
+    apart = ["state of the automaton", *(["key of PARTITION BY"] if checked.clauses.partition_by else [])]
+    apart += [f"value of {variable}.{attribute}" for variable, attribute in summary.event_keys]
+    return f"does not grow with the stream: numbers for each {' and '.join(apart)}, to which partial matches are added"
+
+
+def _complete(summary: Summarized, partition_by: list[str]) -> str:
+    """When no event can add to a row any more, so that it is given."""
+    windows, ends = summary.windows, {timed for end, timed in summary.bounds if end}
+    missing = [name for name in dict.fromkeys(partition_by) if name not in summary.partition_keys]
+    if False in ends and not missing:
+        return "each is given at once"
+    if True in ends:
+        return "each is given when a later time comes"
+    if windows is not None and windows.timed:
+        return "each is given when its window is over"
+    if windows is not None and not missing:
+        return "each is given when its partition has come to the end of the window"
+    if windows is not None or ends:
+        why = "positions are those of each partition"
+        return f"given at the end of the stream, since {why}; with {', '.join(missing)} in BY they come before"
+    why = "any event may add to any of them"
+    return f"given at the end of the stream, since {why}; with OVER or BY end_time they come before"
 
 
 def _what_matters(automaton: Acea, checked: Checked) -> str:

@@ -352,6 +352,12 @@ CASES: list[tuple[str, list[str], int, str]] = [
     ("lists in CSV", ["ticks.csv", "-q", "SELECT x.price MATCH SELL+ AS x", "-o", "x.csv"], 2, "`x_price` (list<"),
     ("structs in CSV", ["ticks.csv", "-q", "SELECT x MATCH SELL AS x", "-o", "x.csv"], 2, ".parquet or .json file, or"),
     ("an unknown output", ["ticks.csv", "-o", "x.txt"], 2, "must end with .parquet, .csv or .json"),
+    (
+        "standard output",
+        ["ticks.csv", "-o", "-"],
+        2,
+        "results are written to files; without -o, the first of them are shown",
+    ),
     ("no folder for the output", ["ticks.csv", "-o", "no/x.csv"], 2, "there is no folder `no`"),
     ("output over input", ["ticks.csv", "-o", "ticks.csv", "--overwrite"], 2, "both input and output"),
     ("output inside input", ["some", "-o", "some/x.parquet"], 2, "inside the input `some`"),

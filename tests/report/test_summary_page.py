@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import re
 from html import unescape
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +43,7 @@ def table(page: str) -> list[list[str]]:
 
 
 def chart(page: str) -> str:
-    return page.split('id="chart">')[1].split("</div>")[0]
+    return page.split('id="chart"')[1].split(">", 1)[1].split("</div>")[0]
 
 
 def test_rows_are_a_table_and_a_bar_for_each_window(tmp_path: Path) -> None:
@@ -111,11 +112,49 @@ def test_no_page_fails(text: str, rows: object, tmp_path: Path) -> None:
 def test_only_so_many_rows_are_shown(tmp_path: Path) -> None:
     page = shown("SUMMARIZE count(*) MATCH A BY end", tmp_path, [{"type": "A"}] * 9, matches=4)
     assert "the first 4 rows of 9" in page and len(table(page)) == 5 and "9 rows over 9 events" in page
+    assert "over end, the first 4 rows<" in page
 
 
 def test_large_numbers_are_told(tmp_path: Path) -> None:
     page = shown("SUMMARIZE count(*), log2_count(*) AS bits MATCH A+ BY end", tmp_path, [{"type": "A"}] * 60)
     assert table(page)[-1] == ["60", str(2**59), "59"] and "5.765e+17" in chart(page)
+
+
+def test_long_numbers_fit_beside_a_plot(tmp_path: Path) -> None:
+    rows = [{"type": "A", "v": v} for v in (936_592_707_448_115, 123_456)]
+    page = shown("SUMMARIZE sum(A.v) AS total, avg(A.v) + 0.5 AS mean MATCH A BY end", tmp_path, rows)
+    beside = re.findall(r'<text x="88.0"[^>]*>(.*?)</text>', chart(page))
+    assert beside == ["0", "9.366e+14"] * 2
+    assert table(page)[1:] == [["1", "936,592,707,448,115", "936,592,707,448,116"], ["2", "123,456", "123,456"]]
+    assert "1: total 936,592,707,448,115" in chart(page)
+
+
+def boxes(page: str) -> list[tuple[float, float]]:
+    """Where bars begin and end, from left to right."""
+    found = re.findall(r'<rect class="bar [^>]*?x="([\d.]+)"[^>]*?width="([\d.]+)"', chart(page))
+    return [(float(x), float(x) + float(wide)) for x, wide in found]
+
+
+def test_bars_do_not_overlap(tmp_path: Path) -> None:
+    page = shown("SUMMARIZE count(*) MATCH A BY end", tmp_path, [{"type": "A"}] * 30)
+    bars = boxes(page)
+    assert len(bars) == 30 and all(left[1] < right[0] for left, right in pairwise(bars))
+    assert bars[0][0] >= 96 and bars[-1][1] <= 1180 - 12
+
+
+def test_a_bar_is_as_wide_as_its_window(tmp_path: Path) -> None:
+    """There are 1072 units of room: three windows of ten minutes, or two of five with gaps (25 minutes are in none)."""
+    text = "SUMMARIZE count(*) MATCH A OVER 10 MINUTES"
+    full = boxes(shown(text, tmp_path, order_by="ts"))
+    assert [round(end - begin) for begin, end in full] == [round(1072 / 3 * 0.94)] * 3
+    half = boxes(shown(text.replace("10", "5") + " EVERY 10 MINUTES", tmp_path, order_by="ts"))
+    assert [round(end - begin) for begin, end in half] == [round(1072 / 2 / 2 * 0.94)] * 2
+    assert [begin for begin, _ in half] == [96.0, 96.0 + 536]
+
+
+def test_one_row_says_how_to_get_a_chart(tmp_path: Path) -> None:
+    assert "One row is no chart. A query with OVER has" in shown("SUMMARIZE count(*) MATCH A ; B", tmp_path)
+    assert "no item of the summary is a number" in shown("SUMMARIZE min(A.k) MATCH A BY end", tmp_path)
 
 
 def test_nothing_in_it_can_do_harm(tmp_path: Path) -> None:

@@ -188,8 +188,37 @@ def test_a_report_shows_what_it_shows_in_process(acelera: Callable[..., Result],
     assert acelera(*given, "--in-process", "-o", "pages/here.html").exit_code == 0
     assert data(Path("report.html")) == data(Path("pages/here.html"))
     (tmp_path / "ties.csv").write_text("ts,type,name,price\n" + "2024-01-02T09:00:00,SELL,ACME,1\n" * 2)
+    summary = ["report", EXAMPLES / "rises.acel", *given[2:]]
+    assert "8 events, 2 rows, " in acelera(*summary, "-o", "there.html").stderr
+    assert acelera(*summary, "-o", "here.html", "--in-process").exit_code == 0
+    assert Path("there.html").read_text() == Path("here.html").read_text()
     ties = acelera("report", EXAMPLES / "swing.acel", "ties.csv", "--order-by", "ts", "-o", "ties.html")
     assert ties.exit_code == 1 and ties.stderr.startswith("error: two rows ") and not Path("ties.html").exists()
+
+
+def test_a_summary_gives_what_it_gives_in_process(acelera: Callable[..., Result]) -> None:
+    given = [EXAMPLES / "rises.acel", EXAMPLES / "ticks.csv", "--order-by", "ts"]
+    shown = acelera("run", *given)
+    assert shown.exit_code == 0, shown.stderr
+    assert shown.stdout == acelera("run", *given, "--in-process").stdout and "8 events, 2 rows, " in shown.stderr
+    assert acelera("run", *given, "-o", "there.parquet").stderr.splitlines()[-1].startswith("8 events, 2 rows, ")
+    assert acelera("run", *given, "-o", "here.parquet", "--in-process").exit_code == 0
+    assert rows("there.parquet") == rows("here.parquet")
+
+
+@pytest.mark.slow
+def test_rows_of_a_summary_come_as_files_come(acelera: Callable[..., Result], tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    lines = (EXAMPLES / "ticks.csv").read_text().splitlines()
+    put(tmp_path / "in" / "1.csv", lines, 1)
+    first = acelera("run", EXAMPLES / "rises.acel", *STREAM)
+    assert first.exit_code == 0, first.stderr
+    assert first.stderr.splitlines()[-1].startswith("8 events, 0 rows, ")  # the window is open
+    put(tmp_path / "in" / "2.csv", [lines[0], "2024-01-02T12:00:00,BUY,ACME,1.0,1"], 2)
+    second = acelera("run", EXAMPLES / "rises.acel", *STREAM)
+    assert second.stderr.splitlines()[-1].startswith("1 event, 2 rows, "), second.stderr
+    found = [row for part in Path("out").glob("*.parquet") for row in rows(part)]
+    assert sorted((row["name"], row["rises"]) for row in found) == [("ACME", 3), ("INTL", 1)]
 
 
 def test_explain_says_what_runs_where(acelera: Callable[..., Result]) -> None:

@@ -89,6 +89,28 @@ def test_a_frame_for_each_type(to_frame: ToFrame, tmp_path: Path) -> None:
     assert data(query.report(frames, tmp_path / "found.html", order_by="ts")) == expected
 
 
+def test_the_page_of_a_summary(spark: Any, to_frame: ToFrame, tmp_path: Path) -> None:
+    """The same page as in process; and no task for each of many small partitions."""
+    query = ac.query("SUMMARIZE count(*), avg(b.v) AS mean MATCH A ; B AS b PARTITION BY k BY k OVER 1 MINUTE")
+    expected = query.report(stream(60), tmp_path / "expected.html", order_by="ts", matches=4)
+    many = {"spark.sql.shuffle.partitions": "30", "spark.sql.adaptive.enabled": "true"}
+    before = {name: spark.conf.get(name) for name in many}
+    spark.sparkContext.setJobGroup("summary", "the page of a summary")
+    try:
+        for name, value in many.items():
+            spark.conf.set(name, value)
+        found = query.report(to_frame(stream(60)), tmp_path / "found.html", order_by="ts", matches=4)
+    finally:
+        spark.sparkContext.setJobGroup("", "")
+        for name, value in before.items():
+            spark.conf.set(name, value)
+    assert found.read_text(encoding="utf-8") == expected.read_text(encoding="utf-8")
+    status = spark.sparkContext.statusTracker()
+    jobs = [status.getJobInfo(number) for number in status.getJobIdsForGroup("summary")]
+    stages = [status.getStageInfo(number) for job in jobs for number in job.stageIds]
+    assert jobs and max(stage.numTasks for stage in stages if stage is not None) < 30
+
+
 def test_streaming_frames_are_refused(spark: Any, tmp_path: Path) -> None:
     frame = spark.readStream.format("rate").load().selectExpr("'A' AS type", "timestamp AS ts")
     with pytest.raises(ac.UsageError, match="streaming"):

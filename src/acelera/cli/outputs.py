@@ -43,6 +43,8 @@ class Output:
 
 def find_output(path: str, inputs: Sequence[Input], overwrite: bool, own: Collection[str] = ()) -> Output:
     """The output of the command line; refuses what would do harm. `own` are names that files of results may have."""
+    if path == "-":
+        raise click.UsageError("results are written to files; without -o, the first of them are shown")
     suffix = Path(path.rstrip("/")).suffix.lower().removeprefix(".")
     if suffix and suffix not in FORMATS:
         raise click.UsageError(

@@ -297,14 +297,7 @@ class _Checker:
         held = self.variable(node.variable, bindings, node.span, to_the_left, node.attribute is not None)
         function = find_aggregate(node.function)
         if function is None:
-            known = aggregate_names()
-            synonym = _SYNONYMS.get(node.function)
-            near = f"; did you mean `{synonym}`?" if synonym else did_you_mean(node.function, known)
-            self.wrong(
-                f"there is no aggregate function `{node.function}`{near}",
-                node.span,
-                f"aggregate functions: {', '.join(known)}",
-            )
+            self.no_aggregate(node.function, node.span)
             return UNKNOWN, UNKNOWN
         if node.attribute is None:
             if node.function != "count" and node.variable in bindings.variables:
@@ -317,12 +310,23 @@ class _Checker:
         given = self.attribute(held, node.variable, node.attribute, node.span)
         result = function.result(given)
         if result is None:
+            durations = node.function == "avg" and given.kind is Kind.DURATION
             self.wrong(
                 f"`{node.function}` takes {function.takes}, but {node.variable}.{node.attribute} is of type {given}",
                 node.span,
+                "sum and count them, and divide the one by the other in the resulting table" if durations else None,
             )
             return UNKNOWN, UNKNOWN
         return given, result
+
+    def no_aggregate(self, function: str, span: Span | None) -> None:
+        """Report an aggregate function that is not there."""
+        known = aggregate_names()
+        near = did_you_mean(function, known)
+        if function in _SYNONYMS:
+            near = f"; did you mean `{_SYNONYMS[function]}`?" if _SYNONYMS[function] else ""
+        hint = f"aggregate functions: {', '.join(known)}; acelera.aggregate adds one of your own"
+        self.wrong(f"there is no aggregate function `{function}`{near}", span, hint)
 
     # --- conditions -----------------------------------------------------------------------------------------------
 
@@ -475,7 +479,16 @@ def _binds(node: ast.Formula) -> tuple[str, ...]:
     return ()
 
 
-_SYNONYMS = {"average": "avg", "mean": "avg", "total": "sum", "std": "stddev", "var": "variance", "any": "bool_or"}
+_SYNONYMS = {
+    "average": "avg",
+    "mean": "avg",
+    "median": None,
+    "total": "sum",
+    "std": "stddev",
+    "var": "variance",
+    "any": "bool_or",
+}
+"""What functions are called elsewhere; None for what looks like another one, and is not."""
 
 
 def _listed(kind: pa.DataType | None, single: bool) -> pa.DataType | None:

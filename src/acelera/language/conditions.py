@@ -101,11 +101,10 @@ def _refuse_aggregates(node: ast.Expression) -> None:
     called = isinstance(node, ast.Call) and find_aggregate(node.function) and node.function not in FUNCTIONS
     if called or isinstance(node, ast.Total):
         assert isinstance(node, ast.Call | ast.Total)
-        fail(
-            f"`{node.function}` is an aggregate function; a condition speaks of events",
-            node.span,
-            f"aggregate first, then filter: … AGG m[k <- {node.function}(…)] FILTER m.k > 2",
-        )
+        hint = f"aggregate first, then filter: … AGG m[k <- {node.function}(…)] FILTER m.k > 2"
+        if isinstance(node, ast.Total) and node.variable is None:
+            hint = "count(*) is of all matches of a group: SUMMARIZE count(*) AS n MATCH … HAVING n > 2"
+        fail(f"`{node.function}` is an aggregate function; a condition speaks of events", node.span, hint)
 
 
 def without_variable(predicate: ast.Expression) -> ast.Expression:

@@ -28,6 +28,7 @@ _LONGEST = 2**63 - 1
 _NANOSECONDS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 _TOTALS = "totals are count(*), count(x) and aggregates such as sum(x.price)"
 _KEY_ALREADY = "it is a key of BY, and so a column already: leave it out here"
+_UNITS = ("second", "minute", "hour", "day")
 _LOGARITHMS = ("log", "log2", "ln", "log10")
 
 
@@ -50,6 +51,9 @@ class Scope(Protocol):
 
     def time(self, span: Span | None, what: str) -> Type:
         """The type of times, which there must be."""
+
+    def no_aggregate(self, function: str, span: Span | None) -> None:
+        """Report an aggregate function that is not there."""
 
     def aggregation(
         self, node: ast.Aggregation, bindings: Bindings, to_the_left: bool = True
@@ -90,6 +94,7 @@ class _SummaryChecker:
     def item(self, item: ast.SummaryItem) -> ItemColumn:
         nodes, before = list(ast.walk(item.expression)), len(self.scope.problems)
         name = item.alias or _name_of(item.expression) or ""
+        self.refuse_assignment(item)
         self.refuse_calls(nodes)
         if len(self.scope.problems) == before:
             self.refuse_attributes(nodes)
@@ -110,20 +115,30 @@ class _SummaryChecker:
         found = type_of(expression, lambda attribute: types[attribute.name], self.scope.problems.append)
         return ItemColumn(name, expression, found)
 
+    def refuse_assignment(self, item: ast.SummaryItem) -> None:
+        """`n = count(*)`, as some name what they compute."""
+        match item.expression:
+            case ast.Binary("=", ast.Attribute(None, name), made) if item.alias is None and not self.is_column(name):
+                hint = f"write {_shown(made)} AS {written(name)}"
+                self.scope.wrong("an item is named with AS", item.span, hint)
+
+    def is_column(self, name: str) -> bool:
+        """Whether a key or an item has this name, so that it can be compared with something."""
+        return name in self.keys_of_partitions or any(name == item.alias for item in self.summary.items)
+
     def refuse_calls(self, nodes: Sequence[ast.Expression]) -> None:
         """Aggregate functions take no expressions."""
         for node in nodes:
-            if isinstance(node, ast.Call) and find_aggregate(node.function) is not None:
-                total = f"{node.function}(x.price)"
-                hint = f"write {total}, and compute with totals outside of it: 2 * {total}"
-                if node.function == "count":
-                    hint = "count(*) counts matches, count(x) the events of the variable x"
-                elif len({each for each in ast.walk(node) if isinstance(each, ast.Attribute)}) > 1:
-                    hint = f"write {total}; what is computed from several attributes must be a column of the table"
-                self.scope.wrong(f"`{node.function}` takes an attribute of a variable", node.span, hint)
-            elif isinstance(node, ast.Call) and node.function in _LOGARITHMS and node.function not in FUNCTIONS:
+            if not isinstance(node, ast.Call):
+                continue
+            if find_aggregate(node.function) is not None:
+                message = f"`{node.function}` takes an attribute of a variable"
+                self.scope.wrong(message, node.span, _how_to_aggregate(node))
+            elif node.function in _LOGARITHMS and node.function not in FUNCTIONS:
                 hint = "log2_count(*) is the logarithm of the number of matches, to the base 2"
                 self.scope.wrong(f"there is no function `{node.function}`", node.span, hint)
+            elif node.function not in FUNCTIONS and any(map(_is_of_events, node.arguments)):
+                self.scope.no_aggregate(node.function, node.span)
 
     def refuse_attributes(self, nodes: Sequence[ast.Expression]) -> None:
         """All that is said of events is said by totals."""
@@ -164,6 +179,11 @@ class _SummaryChecker:
                 self.scope.wrong(f"`{function}` takes no `*`", node.span, hint)
             return None, FLOAT if function == "log2_count" else INT
         aggregate = find_aggregate(function)
+        if node.attribute is None and node.variable in ast.BOUNDS and node.variable not in self.bindings.variables:
+            of_events = "time" if node.variable.endswith("_time") else "position"
+            hint = f"BY {node.variable} gives a row for each; of events it is {function}(x.{of_events})"
+            self.scope.wrong(f"`{node.variable}` is of a match, and no attribute of events", node.span, hint)
+            return UNKNOWN, UNKNOWN
         if aggregate is None and function == "log2_count":
             self.scope.wrong("`log2_count` counts matches", node.span, "write log2_count(*)")
             return None, FLOAT
@@ -237,11 +257,10 @@ class _SummaryChecker:
             self.scope.wrong(f"`{name}` is an item, and no key", span, hint)
             return
         near = did_you_mean(name, [*self.partition_by, *ast.BOUNDS])
-        self.scope.wrong(
-            f"`{name}` is no attribute of PARTITION BY{near}",
-            span,
-            f"write x.{written(name)} with a variable that holds exactly one event, or PARTITION BY {written(name)}",
-        )
+        hint = f"write x.{written(name)} with a variable that holds exactly one event, or PARTITION BY {written(name)}"
+        if name.lower() in _UNITS:
+            hint = f"windows of time are written OVER 1 {name.upper()}; for a column of this name {hint}"
+        self.scope.wrong(f"`{name}` is no attribute of PARTITION BY{near}", span, hint)
 
     def windows(self, over: ast.Over) -> tuple[Windows | None, pa.DataType | None]:
         """The windows, and the type of where they begin and end."""
@@ -314,7 +333,10 @@ class _SummaryChecker:
                 case ast.Total(function) | ast.Call(function, _) if (
                     find_aggregate(function) is not None or function in COUNT_OF_MATCHES
                 ):
-                    yield Problem("HAVING speaks of columns, and not of totals", node.span, self.how_to_name(node))
+                    hint = self.how_to_name(node)
+                    if isinstance(node, ast.Total) and node.variable in columns and node.attribute is None:
+                        hint = f"{node.variable} is a column already: write HAVING {node.variable} > 2"
+                    yield Problem("HAVING speaks of columns, and not of totals", node.span, hint)
                 case ast.Total(function):
                     near = did_you_mean(function, FUNCTIONS)
                     yield Problem(f"there is no function `{function}`{near}", node.span)
@@ -346,6 +368,40 @@ def _name_of(expression: ast.Expression) -> str | None:
     if not isinstance(expression, ast.Total):
         return None
     return "_".join(filter(None, (expression.function, expression.variable, expression.attribute)))
+
+
+def _how_to_aggregate(node: ast.Call) -> str:
+    """The hint for an aggregate function of something that is computed."""
+    total = f"{node.function}(x.price)"
+    inner = [each for each in ast.walk(node) if isinstance(each, ast.Attribute)]
+    nested = [each for each in ast.walk(node) if isinstance(each, ast.Total)]
+    if node.function == "count":
+        return "count(*) counts matches, count(x) the events of the variable x"
+    if nested and nested[0].variable is not None:
+        return (
+            f"aggregate in each match first, then over matches: … AGG m[k <- {_shown(nested[0])}] …, and write "
+            f"{node.function}(m.k)"
+        )
+    if {each.name for each in inner} == {"time"}:
+        return (
+            "how far events of a match are apart is told by range: … (A ; B) AS x AGG m[d <- range(x.time)] …, and "
+            f"write {node.function}(m.d)"
+        )
+    if len({each.variable for each in inner}) > 1:
+        first, second = (f"{node.function}({print_expression(each)})" for each in _of_two_variables(inner))
+        return f"an aggregate takes one attribute; compute with totals outside of it, as in {first} - {second}"
+    if len(set(inner)) > 1:
+        return f"write {total}; what is computed from several attributes must be a column of the table"
+    return f"write {total}, and compute with totals outside of it: 2 * {total}"
+
+
+def _of_two_variables(attributes: Sequence[ast.Attribute]) -> tuple[ast.Attribute, ast.Attribute]:
+    first = attributes[0]
+    return first, next(each for each in attributes if each.variable != first.variable)
+
+
+def _is_of_events(expression: ast.Expression) -> bool:
+    return any(isinstance(each, ast.Attribute) and each.variable is not None for each in ast.walk(expression))
 
 
 def _shown(expression: ast.Expression) -> str:

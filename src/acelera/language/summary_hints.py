@@ -9,7 +9,11 @@ CLAUSES = ("SUMMARIZE", "FROM", "MATCH", "PARTITION BY", "WITHIN", "BY", "OVER â
 
 _WINDOWS = "windows are written OVER 10 MINUTES EVERY 1 MINUTE, or OVER 100 EVENTS"
 _ELSEWHERE = {"SLIDE", "SLIDING", "HOP", "HOPPING", "TUMBLE", "TUMBLING", "ADVANCE", "WINDOW"}
+_KEYS = "keys are attributes of PARTITION BY, x.price, start, end, start_time and end_time"
 _EITHER = "a query has either SELECT or SUMMARIZE"
+
+_OF_EXPRESSIONS = {"LPAR", "PLUS", "MINUS", "STAR", "SLASH", "PERCENT", "CONCAT", "COMPARISON", "NUMBER", "STRING"}
+"""What an expression goes on with, or begins."""
 
 
 def summarizes(before: str) -> bool:
@@ -68,7 +72,7 @@ def _in_items(word: str, kind: str, before: str, expected: Collection[str]) -> s
         return "an aggregate takes an attribute of a variable, as in sum(x.price)"
     if kind == "STAR" and _ends(before, r"(\bsummarize|,)"):
         return "matches are counted by count(*)"
-    if _ends(before, r"\bsummarize\s+distinct"):
+    if _ends(before, r"\b(summarize\s+|\(\s*)distinct"):
         return "there is no DISTINCT; for a row for each value make it a key: SUMMARIZE count(*) MATCH â€¦ BY x.kind"
     if kind == "STAR" and _ends(before, r"\(\s*\w+\s*\."):
         return "count(x) counts the events of the variable x"
@@ -95,8 +99,10 @@ def _after_match(word: str, kind: str, before: str, expected: Collection[str]) -
         return "remove the comma before BY"
     if word in ("SUMMARIZE", "FROM", "MATCH", "PARTITION", "WITHIN", "BY", "OVER", "HAVING") and "NAME" not in expected:
         return _order()
-    if kind in ("LPAR", "PLUS", "MINUS", "STAR", "SLASH", "PERCENT", "CONCAT", "NUMBER", "STRING") and _in_keys(before):
-        return "keys are attributes of PARTITION BY, x.price, start, end, start_time and end_time"
+    if kind in _OF_EXPRESSIONS and _in_keys(before):
+        return f"{_KEYS}; what is computed must be a column of the table, and hours or days are windows: OVER 1 HOUR"
+    if word == "PER":
+        return "a row for each hour is written OVER 1 HOUR, one for each value BY x.kind"
     return None
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from itertools import pairwise
 
@@ -22,7 +22,8 @@ MOST_TICKS = 9
 class Axis:
     """Where rows stand along the stream: from the first to the last, in ticks of time or in positions.
 
-    `step` is how far it is from a window to the next; None if there are no windows.
+    `step` is how far it is from a window to the next, None if there are no windows, and `wide` how much of it is in a
+    window. `beside` is the room that bars have around the first and the last place where there are no windows.
     """
 
     name: str
@@ -30,6 +31,8 @@ class Axis:
     last: int
     time: Type | None = None
     step: int | None = None
+    wide: int | None = None
+    beside: float = 0
 
     def text(self, tick: int) -> str:
         """A place on the axis in words."""
@@ -42,8 +45,12 @@ class Axis:
 
     def across(self, tick: float) -> float:
         """Where a tick stands in the chart."""
-        reach = self.last - self.first + (self.step or 0) or 1
-        return LEFT + (tick - self.first) / reach * (WIDE - LEFT - RIGHT)
+        return LEFT + self.long(tick - self.first + self.beside)
+
+    def long(self, ticks: float) -> float:
+        """How long so many ticks are in the chart."""
+        reach = self.last - self.first + (self.step or 2 * self.beside) or 1
+        return ticks / reach * (WIDE - LEFT - RIGHT)
 
 
 @dataclass(frozen=True)
@@ -63,6 +70,9 @@ class Panel:
 
 def over_time(axis: Axis, panels: Sequence[Panel], groups: Sequence[str]) -> str:
     """Panels one below the other: bars if there is one group, otherwise a line for each."""
+    if axis.step is None and len(groups) == 1:
+        places = sorted({tick for panel in panels for tick in panel.groups[0]})
+        axis = replace(axis, beside=min((right - left for left, right in pairwise(places)), default=1) / 2)
     height = len(panels) * (TALL + GAP) + 18
     parts = [_begin(height, f"{', '.join(panel.name for panel in panels)} over {axis.name}")]
     for number, panel in enumerate(panels):
@@ -94,12 +104,12 @@ def side_by_side(panels: Sequence[Panel], groups: Sequence[str]) -> str:
 def short(value: float) -> str:
     """A number with no more digits than are read.
 
-    >>> short(12000.0), short(0.123456789), short(2.5e30)
-    ('12,000', '0.123457', '2.5e+30')
+    >>> short(12000.0), short(0.123456789), short(1234567.89), short(2.5e30)
+    ('12,000', '0.123457', '1,234,568', '2.5e+30')
     """
-    if abs(value) < 1e15 and value == int(value):
-        return f"{int(value):,}"
-    return f"{value:,.6g}" if 1e-4 <= abs(value) < 1e9 else f"{value:.4g}"
+    if abs(value) < 1e15 and (value == int(value) or abs(value) >= 1e6):
+        return f"{value:,.0f}"
+    return f"{value:,.6g}" if 1e-4 <= abs(value) < 1e6 else f"{value:.4g}"
 
 
 @dataclass(frozen=True)
@@ -115,10 +125,10 @@ class _Plot:
         return self.bottom - (value - low) / (high - low) * TALL
 
     def frame(self) -> Iterator[str]:
-        low, high = self.panel.range
         yield _text(0, self.bottom - TALL - 6, self.panel.name, "name")
-        yield _text(LEFT - 8, self.up(high) + 8, short(high), anchor="end")
-        yield _text(LEFT - 8, self.up(low) + 2, short(low), anchor="end")
+        for value, down in zip(self.panel.range, (2, 8), strict=True):
+            text = short(value)
+            yield _text(LEFT - 8, self.up(value) + down, text if len(text) <= 11 else f"{value:.4g}", anchor="end")
         yield f'<path class="axis" d="M{LEFT} {self.up(0):.1f}H{WIDE - RIGHT}"/>'
 
     def told(self, name: str, tick: int, value: float) -> str:
@@ -126,12 +136,12 @@ class _Plot:
         return f"{of}{self.axis.text(tick)}: {self.panel.name} {short(value)}"
 
     def bars(self, group: Mapping[int, float], name: str) -> Iterator[str]:
-        step = self.axis.step or min((right - left for left, right in pairwise(sorted(group))), default=0)
-        room = self.axis.across(self.axis.first + step) - LEFT if step else 40
-        wide = max(1.5, min(60, room * 0.86))
+        if self.axis.wide is not None:
+            wide = max(1.5, self.axis.long(self.axis.wide) * 0.94)
+        else:
+            wide = max(1.5, min(60, self.axis.long(2 * self.axis.beside) * 0.86))
         for tick, value in group.items():
-            at = self.axis.across(tick)
-            begin = at if self.axis.step else max(LEFT, min(at - wide / 2, WIDE - RIGHT - wide))
+            begin = self.axis.across(tick) - (0 if self.axis.wide is not None else wide / 2)
             top, bottom = sorted((self.up(value), self.up(0)))
             yield _box(0, begin, top, wide, max(1, bottom - top), self.told(name, tick, value))
 

@@ -36,7 +36,7 @@ def find(about: About, query: CompiledQuery, frames: Any, limits: Limits) -> Fin
     extension = extended(query, by_time)
     stream = _Stream(frame, query.checked, by_time)
     found = run(extension.query, frame)
-    found = _kept(found.toDF(*(f"m{number}" for number in range(len(found.columns)))))
+    found = kept(found.toDF(*(f"m{number}" for number in range(len(found.columns)))))
     try:
         return _Reading(stream, extension, found, limits).findings(about, query.checked)
     finally:
@@ -47,7 +47,7 @@ def find(about: About, query: CompiledQuery, frames: Any, limits: Limits) -> Fin
 _MAY_COALESCE = "spark.sql.optimizer.canChangeCachedPlanOutputPartitioning"
 
 
-def _kept(frame: Any) -> Any:
+def kept(frame: Any) -> Any:
     """The frame, kept on the cluster; its small partitions are put together, which Spark does not do by itself here."""
     conf = frame.sparkSession.conf
     before = conf.get(_MAY_COALESCE, "false")
@@ -80,7 +80,7 @@ class _Stream:
         rows = frame.select(*columns)
         if self.schema.time is not None:
             rows = rows.withColumn(TICK, ticks_of(functions.col(self.order[0]), self.schema.time.zoned))
-        self.rows = rows if by_time else _kept(self._numbered(rows))
+        self.rows = rows if by_time else kept(self._numbered(rows))
         self.kept = None if by_time else self.rows
 
     def _numbered(self, rows: Any, before: int = 0) -> Any:
@@ -113,7 +113,7 @@ class _Stream:
         last = _only(self.rows.filter(tick > high).orderBy(tick).limit(max(1, around)).agg(functions.max(TICK)))
         first, last = low if first is None else first, high if last is None else last
         before = self.rows.filter(tick < first).count()
-        self.kept = _kept(self._numbered(self.rows.filter(tick.between(first, last)), before))
+        self.kept = kept(self._numbered(self.rows.filter(tick.between(first, last)), before))
         return self.kept, before + self.kept.count()
 
     def close(self) -> None:

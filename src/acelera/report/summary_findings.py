@@ -40,12 +40,13 @@ def summarized(about: About, query: CompiledQuery, table: pa.Table, ties: str, l
 
 def summarized_on_spark(about: About, query: CompiledQuery, frames: Any, limits: Limits) -> SummaryFindings:
     """The same of a Spark DataFrame: Spark summarizes and counts, and hands over the rows that are shown."""
+    from acelera.report.on_spark import kept
     from acelera.spark.running import described, run
     from acelera.spark.spark_expressions import quoted
 
     assert query.checked.summary is not None
     frame, _ = described(frames, lambda _: query.schema)
-    found, order = run(query, frame).persist(), [quoted(name) for name in query.checked.summary.order]
+    found, order = kept(run(query, frame)), [quoted(name) for name in query.checked.summary.order]
     try:
         shown = (found.orderBy(*order) if order else found).limit(limits.matches).toArrow()
         return SummaryFindings(about, query.checked, shown, frame.count(), found.count())

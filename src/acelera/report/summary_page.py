@@ -107,8 +107,10 @@ def _chart(found: SummaryFindings) -> tuple[str, str, str]:
     along = _along(found)
     keys = [column.name for column in summary.keys if column.name != along]
     if not items or not found.rows.num_rows or (along is None and not keys):
-        return '<p class="empty">There is nothing to draw.</p>', "", ""
+        return f'<p class="empty">{_why_nothing(found, items)}</p>', "", ""
     said = [] if len(items) <= MOST_ITEMS else [f"the first {MOST_ITEMS} of {len(items)} items"]
+    if found.rows.num_rows < found.rows_found:
+        said.append(f"the first {_many(found.rows.num_rows, 'row')}")
     values = {name: _numbers(found.rows.column(name)) for name in items[:MOST_ITEMS]}
     named = _groups(found, keys)
     if along is None:
@@ -121,6 +123,15 @@ def _chart(found: SummaryFindings) -> tuple[str, str, str]:
     axis, places = _axis(found, along)
     panels = [Panel(name, [_of_group(name, values, places, named, group) for group in groups]) for name in values]
     return over_time(axis, panels, groups), ", ".join([f"over {along}", *said]), _legend(groups)
+
+
+def _why_nothing(found: SummaryFindings, items: Sequence[str]) -> str:
+    """What stands in the place of a chart."""
+    if not found.rows.num_rows:
+        return "There is nothing to draw."
+    if not items:
+        return "There is nothing to draw: no item of the summary is a number."
+    return "One row is no chart. A query with OVER has a row for each window, one with BY a row for each group."
 
 
 def _along(found: SummaryFindings) -> str | None:
@@ -139,10 +150,11 @@ def _axis(found: SummaryFindings, along: str) -> tuple[Axis, list[int]]:
     assert summary is not None
     time = from_arrow(column.type) if pa.types.is_timestamp(column.type) else None
     places: list[int] = column.cast(pa.int64()).to_pylist()
-    step = None
+    step = wide = None
     if summary.windows is not None:
-        step = summary.windows.every // (NANOSECONDS[column.type.unit] if time is not None else 1)
-    return Axis(along, min(places), max(places), time, step), places
+        unit = NANOSECONDS[column.type.unit] if time is not None else 1
+        step, wide = summary.windows.every // unit, min(summary.windows.every, summary.windows.length) // unit
+    return Axis(along, min(places), max(places), time, step, wide), places
 
 
 def _groups(found: SummaryFindings, keys: Sequence[str]) -> list[str]:
