@@ -127,7 +127,7 @@ def _refuse_endless(summary: Summarized, apart: bool, partition_by: list[str]) -
         return
     if windows is None and not ends:
         raise UsageError(
-            "a stream has no end, so that the groups of this summary are never complete; add windows (OVER 1 HOURS), "
+            "a stream has no end, so that the groups of this summary are never complete; add windows (OVER 1 HOUR), "
             "or BY end_time"
         )
     if not apart:

@@ -160,7 +160,7 @@ def lead_down(
         contexts.groups.count[0] = 0
     for p in range(parts):
         contexts.scratch[p] = UNKNOWN_PART
-    nothing = interned(contexts.groups, contexts.scratch, parts) if parts > 0 else 0
+    nothing = interned(contexts.groups, contexts.scratch, parts) if contexts.later[0] else 0
     for h in range(first, last):
         if contexts.used[0] + 1 > size:
             return False
