@@ -14,6 +14,7 @@ from acelera.engine.machines.machine import Events
 from acelera.engine.machines.reachable import Reachable
 from acelera.engine.predicates.letters import Alphabet
 from acelera.engine.storage import validation as check
+from acelera.engine.storage.renumbering import Reference
 from acelera.engine.storage.snapshots import Section
 from acelera.engine.summaries import contexts
 from acelera.engine.summaries.flat_machines import SlidingMachine
@@ -65,7 +66,6 @@ class AdaptiveSummarizer(LazySummarizer):
         self._counters[contexts.BUDGET] = NODES_PER_EVENT * self._events + AT_FIRST
         self._rows.append(self._given(events, parts, NO_STORED))
         self._chunks.append(events)
-        self._take_ranks()
         for _ in self.machine.read(events, keys):
             if not self._fold_hits(ends, first):
                 done = int(self.arena.hits.arrays.row[self._counters[contexts.HIT] - 1])
@@ -97,7 +97,7 @@ class AdaptiveSummarizer(LazySummarizer):
         arrays = EventArrays(letters, keys_read, rows, tick, floor)
         ends, given = np.zeros((len(self.grouping.ends), last + 1), np.int64), self._rows.given(NO_STORED)
         self.matrices.limit[0] = self.limit
-        self.matrices.read_arrays(arrays, keys, self._kinds, given, self._nowhere(), ends)
+        self.matrices.read_arrays(arrays, keys, self.kinds, given, self._nowhere(), ends)
         self.by_matrices = True
         self._begin()
         self._again, self._rows = self._again[:0], type(self._rows)(len(self.layout.columns), len(self.grouping.parts))
@@ -108,12 +108,11 @@ class AdaptiveSummarizer(LazySummarizer):
 
     def _fold_by_matrices(self, events: Events, keys: int, parts: Ints, ends: Ints, first: int = 0) -> None:
         given = self._given(events, parts, NO_STORED)
-        self._take_ranks()
         self.matrices.limit[0] = self.limit
         letters = self.matrices.own_letters(events.letters)
         rows = events.rows - np.int32(first)
         arrays = EventArrays(letters, events.keys.astype(np.int32, copy=False), rows, events.ticks, events.floors)
-        self.matrices.read_arrays(arrays, keys, self._kinds, given, self.totals, ends)
+        self.matrices.read_arrays(arrays, keys, self.kinds, given, self.totals, ends)
 
     # --- memory ---------------------------------------------------------------------------------------------------
 
@@ -142,10 +141,9 @@ class AdaptiveSummarizer(LazySummarizer):
         self._again[:, ROW] = moved[self._again[:, ROW]]
         self._rows.keep(np.flatnonzero(used))
 
-    @property
-    def wasteful(self) -> bool:
-        """Whether it is time to forget what can no longer match."""
-        return not self.by_matrices and self._rows.wasteful
+    def _texts(self) -> list[Reference]:
+        """Where numbers of texts stand, matrices included."""
+        return [*super()._texts(), *(self.matrices.texts() if self.by_matrices else [])]
 
     def busy_keys(self, keys: int) -> Ints:
         """Those of so many keys that have a partial match."""

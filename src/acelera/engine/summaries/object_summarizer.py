@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
 from acelera.engine.machines.machine import Events
 from acelera.engine.machines.value_machine import ValueMachine
 from acelera.engine.plan import Plan
 from acelera.engine.predicates.letters import Alphabet
+from acelera.engine.storage.renumbering import Reference
 from acelera.engine.summaries.folding import Fold, counted
 from acelera.engine.summaries.grouping import Grouping
 from acelera.engine.summaries.objects import Amount, MadeKeys, Objects, ObjectTotals
@@ -41,13 +44,27 @@ class ObjectSummarizer(Summarizer):
         self.totals = ObjectTotals(self.objects.folds, len(grouping.sources))
 
     def _fold(self, events: Events, keys: int, parts: Ints, ends: Ints) -> None:
-        self.objects.parts = parts
+        self.objects.parts, self.objects.places = parts, self._places
         sources = self.grouping.sources
         for _ in self.machine.read(events, keys):
             for value, row in self.objects.hits:
                 key = (int(ends[source, row]) if source >= 0 else value.parts[-1 - source] for source in sources)
                 self.totals.add(tuple(key), (value.matches, value.states))
             self.objects.hits.clear()
+
+    def _references(self, source: int) -> list[Reference]:
+        """Where numbers from a source stand, partial matches included."""
+        found = super()._references(source)
+        if source < 0:
+            part = -1 - source
+            held = [value.parts[part] for value in self.machine.values()]
+            found.append(Reference(np.array(held, np.int64), partial(self._put_part, part)))
+        return found
+
+    def _put_part(self, part: int, numbers: Ints) -> None:
+        """Give partial matches other numbers of a part."""
+        given = iter(numbers.tolist())
+        self.machine.change_values(lambda value: value.with_part(part, next(given)))
 
     def _some(self, rows: Ints) -> list[Amount]:
         amounts = self.totals.amounts

@@ -17,6 +17,7 @@ from acelera.engine.nodes import components as op
 from acelera.engine.nodes.components import Columns, Components
 from acelera.engine.registers.interned import Strings
 from acelera.engine.session.keys import Keys
+from acelera.engine.storage.renumbering import Reference, in_column
 from acelera.engine.summaries.finishing import Texts, finished
 from acelera.engine.summaries.layout import Layout
 from acelera.engine.summaries.rows import ResultRows
@@ -41,6 +42,15 @@ def text_columns(layout: Layout) -> set[tuple[str, int]]:
     for total in layout.totals:
         if total.value.given is not None and total.value.given.kind is Kind.STRING:
             found |= {("load", at) for at in total.at if total.value.total.function.lower() in ("first", "last")}
+    return found
+
+
+def text_references(layout: Layout, components: Components, rows: Ints) -> list[Reference]:
+    """Where in some rows numbers of texts stand."""
+    at, cells, found = layout.shape.at, components.cells, []
+    for name, place in sorted(text_columns(layout)):
+        there = rows[(cells[rows, op.FLAGS_CELL] >> layout.shape.best_flag[place] & 1).astype(np.bool_)]
+        found.append(in_column(cells, there, int(at[op.BEST_AT if name == "best" else op.LOAD]) + place))
     return found
 
 
