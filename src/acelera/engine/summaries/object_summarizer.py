@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from functools import partial
 from typing import Any
 
@@ -14,15 +13,12 @@ from acelera.engine.machines.value_machine import ValueMachine
 from acelera.engine.plan import Plan
 from acelera.engine.predicates.letters import Alphabet
 from acelera.engine.storage.renumbering import Reference
-from acelera.engine.summaries.folding import Fold, counted
 from acelera.engine.summaries.grouping import Grouping
-from acelera.engine.summaries.objects import Amount, MadeKeys, Objects, ObjectTotals
+from acelera.engine.summaries.object_partials import unfinished_objects
+from acelera.engine.summaries.objects import Amount, MadeKeys, Objects, ObjectTotals, finished_objects
 from acelera.engine.summaries.summarizer import Summarizer
 from acelera.engine.summaries.windows import Spans
 from acelera.language.checker import Checked
-from acelera.language.events import Value, seen
-from acelera.language.summary import TotalValue
-from acelera.tables import leaves
 
 Ints = npt.NDArray[Any]
 
@@ -48,6 +44,8 @@ class ObjectSummarizer(Summarizer):
         sources = self.grouping.sources
         for _ in self.machine.read(events, keys):
             for value, row in self.objects.hits:
+                if value.newest >= self.limit:  # where matches are cut off by their start, they are told apart by it
+                    continue
                 key = (int(ends[source, row]) if source >= 0 else value.parts[-1 - source] for source in sources)
                 self.totals.add(tuple(key), (value.matches, value.states))
             self.objects.hits.clear()
@@ -77,19 +75,6 @@ class ObjectSummarizer(Summarizer):
         return found.keys, found.amounts
 
     def _finished(self, found: list[Amount]) -> list[Any]:
-        return [
-            _column(total, [_value(total, fold, count, states[at]) for count, states in found])
-            for at, (total, fold) in enumerate(zip(self.summary.totals, self.objects.folds, strict=True))
-        ]
-
-
-def _value(total: TotalValue, fold: Fold | None, count: int, state: Any) -> Value:
-    """The value of a total; one that failed is an error."""
-    if fold is not None:
-        return seen(fold.value(state))
-    return math.log2(count) if total.total.function == "log2_count" else seen(counted(count))
-
-
-def _column(total: TotalValue, values: list[Value]) -> Any:
-    node = total.total
-    return leaves(values, total.type.arrow, f"{node.function}({node.variable}.{node.attribute})")
+        if self.partial:
+            return unfinished_objects(self.summary, found)
+        return finished_objects(self.summary, self.objects.folds, found)

@@ -6,6 +6,7 @@ are taken together, however many they are.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
@@ -22,12 +23,13 @@ from acelera.engine.plan import Action, Plan, stored_fields
 from acelera.engine.storage import validation as check
 from acelera.engine.storage.renumbering import Reference
 from acelera.engine.storage.snapshots import Json, Section, decode, encode
-from acelera.engine.summaries.folding import Fold, fold_of
+from acelera.engine.summaries.folding import Fold, counted, fold_of
 from acelera.engine.summaries.grouping import ATTRIBUTE, Grouping, Known
 from acelera.engine.summaries.layout import marks_of
 from acelera.engine.summaries.summary_columns import KeyColumns
 from acelera.language.events import Event, Value, seen
-from acelera.language.summary import Summarized
+from acelera.language.summary import Summarized, TotalValue
+from acelera.tables import leaves
 
 Ints = npt.NDArray[Any]
 
@@ -270,6 +272,26 @@ class ObjectTotals:
             count, states = decode(coded)
             check.holds(name, len(key) == self._width and len(states) == len(self.folds), "has another width")
             self._groups[tuple(key)] = (count, states)
+
+
+def finished_objects(summary: Summarized, folds: Sequence[Fold | None], amounts: Sequence[Amount]) -> list[Any]:
+    """A column for each total."""
+    return [
+        _column(total, [_value(total, fold, count, states[at]) for count, states in amounts])
+        for at, (total, fold) in enumerate(zip(summary.totals, folds, strict=True))
+    ]
+
+
+def _value(total: TotalValue, fold: Fold | None, count: int, state: Any) -> Value:
+    """The value of a total; one that failed is an error."""
+    if fold is not None:
+        return seen(fold.value(state))
+    return math.log2(count) if total.total.function == "log2_count" else seen(counted(count))
+
+
+def _column(total: TotalValue, values: list[Value]) -> Any:
+    node = total.total
+    return leaves(values, total.type.arrow, f"{node.function}({node.variable}.{node.attribute})")
 
 
 class MadeKeys(KeyColumns):

@@ -14,8 +14,9 @@ from acelera.engine.summaries.grouping import ATTRIBUTE, PANE, POSITION, TIME, G
 from acelera.engine.summaries.layout import Layout, fold_of, layout_of, said
 from acelera.engine.summaries.lazy_summarizer import LazySummarizer
 from acelera.engine.summaries.matrices import Chaining
+from acelera.engine.summaries.object_partials import STATE_FIELDS, MergingObjects
 from acelera.engine.summaries.object_summarizer import ObjectSummarizer
-from acelera.engine.summaries.partials import Merging, PartialRows, component_fields
+from acelera.engine.summaries.partials import Merging, MergingComponents, PartialRows, component_fields
 from acelera.engine.summaries.summarizer import ComponentSummarizer, Summarizer
 from acelera.engine.summaries.windows import Bounded, Spans, bounds_of, spans_of
 from acelera.language.checker import Checked
@@ -68,13 +69,16 @@ class SummaryStrategy:
 
     def partial_rows(self) -> PartialRows:
         """How groups are given where others have found some of the same."""
-        assert self.checked.summary is not None and not isinstance(self.layout, str)
-        return PartialRows(self.checked.summary, component_fields(self.layout))
+        assert self.checked.summary is not None
+        states = STATE_FIELDS if isinstance(self.layout, str) else component_fields(self.layout)
+        return PartialRows(self.checked.summary, states)
 
     def merging(self) -> Merging:
         """What merges them."""
-        assert self.checked.summary is not None and not isinstance(self.layout, str)
-        return Merging(self.checked.summary, self.layout, self.spans)
+        assert self.checked.summary is not None
+        if isinstance(self.layout, str):
+            return MergingObjects(self.checked.summary, self.spans)
+        return MergingComponents(self.checked.summary, self.layout, self.spans)
 
     def chaining(self) -> Chaining:
         """What multiplies what was found of stretches."""
