@@ -135,11 +135,27 @@ SHARED = [
 ]
 
 
-@pytest.mark.parametrize(("text", "said"), thinned(SHARED, 3))
+STATES = "states of totals, value by value, travel"
+BY_VALUE = [
+    ("SUMMARIZE sum(b.d) AS total, residue(b.v) AS r MATCH A ; B AS b PARTITION BY k BY a.v", f"second step: {STATES}"),
+    ("SUMMARIZE product(b.v) AS p, sum(b.d) AS total MATCH A ; B AS b PARTITION BY k", f"by one last task: {STATES}"),
+    (
+        "SUMMARIZE count(*) MATCH A ; B+ AS b AGG m[n <- max(b.v)] PARTITION BY k WITHIN 9 EVENTS BY m.n",
+        f"second step: {STATES}",
+    ),
+    ("SUMMARIZE sum(b.d) AS total, last(b.d) AS d MATCH A ; B AS b WITHIN 9 SECONDS BY b.s", f"second step: {STATES}"),
+    ("SUMMARIZE sum(b.d) AS total MATCH (A AS a ; B AS b) AS x FILTER x[same(s)]", f"by one last task: {STATES}"),
+    ("SUMMARIZE sum(b.d) AS total MATCH A ; B AS b OVER 60 SECONDS EVERY 7 SECONDS", "slices of time between"),
+    ("SUMMARIZE sum(b.d) AS total MATCH A ; B AS b", "one task reads the whole stream in order"),
+]
+
+
+@pytest.mark.parametrize(("text", "said"), [*thinned(SHARED, 3), *thinned(BY_VALUE, 3)])
 def test_each_way_to_share_the_work(
     text: str, said: str, to_frame: Callable[[pa.Table], Any], conf: Callable[[str, str], None]
 ) -> None:
     conf("spark.sql.shuffle.partitions", "3")
+    ac.aggregate("residue", lift=lambda v: v % 97, combine=lambda a, b: (a + b) % 97, identity=0, returns="int")
     text = text.replace("MATCH A ;", "MATCH A AS a ;")
     table, query = long_stream(400), ac.query(text)
     frame = to_frame(table)

@@ -119,6 +119,43 @@ def test_sums_that_do_not_fit_are_errors(method: str) -> None:
         rows("SUMMARIZE product(A.v) AS s MATCH A", table, method)
 
 
+TICKS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
+
+
+@pytest.mark.parametrize("unit", TICKS)
+@pytest.mark.parametrize("item", ["sum(A.gap)", "sum(m.s)", "range(A.gap)", "range(A.at)"])
+def test_times_are_counted_in_nanoseconds(item: str, unit: str, method: str) -> None:
+    """What is summed up of times, or their range, must fit into 64 bits of nanoseconds, in whichever unit they are."""
+    query = f"SUMMARIZE {item} AS s MATCH A AGG m[s <- sum(A.gap)]"
+    longest = (2**63 - 1) // TICKS[unit]
+    for total in (longest, longest + 1):
+        low, high = (-(total // 2), total - total // 2) if "range" in item else (total // 2, total - total // 2)
+        table = events(gap=pa.array([low, high], pa.duration(unit)), at=pa.array([low, high], pa.timestamp(unit)))
+        if total == longest:
+            result = ac.query(query).run(table, method=method)
+            assert result.column("s").cast(pa.int64()).to_pylist() == [longest]
+            continue
+        with pytest.raises(ac.AggregateError, match="overflow"):
+            rows(query, table, method)
+
+
+def test_the_shortest_duration_fits(method: str) -> None:
+    for unit, tick in TICKS.items():
+        least = -(2**63 // tick)
+        table = events(gap=pa.array([least // 2, least - least // 2], pa.duration(unit)))
+        result = ac.query("SUMMARIZE sum(A.gap) AS s MATCH A").run(table, method=method)
+        assert result.column("s").cast(pa.int64()).to_pylist() == [least]
+        with pytest.raises(ac.AggregateError, match="overflow"):
+            rows("SUMMARIZE sum(A.gap) AS s MATCH A", events(gap=pa.array([least, -1], pa.duration(unit))), method)
+
+
+def test_a_sum_of_durations_on_its_way_may_be_longer(method: str) -> None:
+    long = 2**62 // 10**9
+    table = events(gap=pa.array([long, long, long, -long, -long], pa.duration("s")))
+    result = ac.query("SUMMARIZE sum(A.gap) AS s MATCH A").run(table, method=method)
+    assert result.column("s").cast(pa.int64()).to_pylist() == [long]
+
+
 def test_only_the_sum_of_all_must_fit(method: str) -> None:
     assert rows("SUMMARIZE sum(A.v) AS s MATCH A", events(v=[BIG, BIG, -BIG, -5]), method) == [(BIG - 5,)]
     assert rows("SUMMARIZE product(A.v) AS s MATCH A", events(v=[BIG, BIG, 0]), method) == [(0,)]

@@ -124,3 +124,14 @@ def test_many_matches_are_averaged_at_once() -> None:
     query = ac.query("SUMMARIZE log2_count(*) AS bits, avg(m.c) AS mean MATCH A ; B+ AS b AGG m[c <- count(b)]")
     (row,) = query.run(pa.table({"type": ["A"] + ["B"] * 1000})).to_pylist()
     assert row["bits"] == pytest.approx(1000) and row["mean"] == pytest.approx(500)
+
+
+@pytest.mark.parametrize(("item", "expected"), [("sum(m.t)", 3072), ("avg(m.t)", 1024.0)])
+def test_a_sum_of_one_match_that_does_not_fit_is_told_by_listing_alone(item: str, expected: float) -> None:
+    """What is added event by event is not looked at match by match, as `docs/engine.md` says."""
+    query = ac.query(f"SUMMARIZE {item} AS t MATCH (B AS b) : (B AS b) AGG m[t <- sum(b.v)]")
+    table = pa.table({"type": ["B"] * 4, "v": [2**62, 2**62, -(2**62), 3072 - 2**62]})  # 2⁶³, 0, 3072 - 2⁶³
+    for method in ("semantics", "automaton"):
+        with pytest.raises(ac.AggregateError, match="overflow"):
+            query.run(table, method=method)
+    assert query.run(table).to_pylist() == [{"t": expected}]

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import acelera as ac
+from acelera.engine.storage import growing
 from acelera.engine.summaries import adaptive_summarizer, summary_choice
 from acelera.engine.summaries.summary_session import SummarySession
 from summaries.strategies import SummaryCase, long_cases, same, short_cases
@@ -114,3 +115,39 @@ def test_matrices_take_over_at_any_time(
         patch.object(adaptive_summarizer, "MOST_HITS", hits),
     ):
         assert same(expected, in_cuts(case, cuts, taken_up))
+
+
+AT_ONCE = -(10**9)
+
+
+@pytest.mark.property
+@EXAMPLES
+@given(
+    case=st.one_of(short_cases(), long_cases()),
+    cuts=CUTS,
+    taken_up=TAKEN_UP,
+    nodes=st.sampled_from([-1, 20, 10**9]),
+    by_value=st.booleans(),
+)
+def test_what_nothing_refers_to_can_be_forgotten_at_any_time(
+    case: SummaryCase, cuts: list[int], taken_up: list[bool], nodes: int, by_value: bool
+) -> None:
+    """Keys, texts, rows and partitions are forgotten after every batch, whatever runs the summary."""
+    expected = case.run("engine")
+    layout = (lambda *_: "it is asked for") if by_value else summary_choice._layout
+    with (
+        patch.object(growing, "SLACK", AT_ONCE),
+        patch.object(adaptive_summarizer, "NODES_PER_EVENT", 0),
+        patch.object(adaptive_summarizer, "AT_FIRST", nodes),
+        patch.object(summary_choice, "_layout", layout),
+    ):
+        assert same(expected, in_cuts(case, cuts, taken_up))
+
+
+def test_the_order_of_texts_is_known_when_a_session_goes_on() -> None:
+    """Windows are put together from panes when they end, which may be before another event comes."""
+    query = ac.query("SUMMARIZE max(b.s) AS most, min(b.s) AS least MATCH A AS a ; B AS b OVER 4 EVENTS EVERY 1 EVENT")
+    table = pa.table({"type": ["A", "B", "B", "A"], "s": ["q", "a", "c", "z"]})
+    session = query.open(table.schema)
+    found = [session.push(table), query.resume(session.snapshot()).finish()]
+    assert pa.concat_tables(found).equals(query.run(table))

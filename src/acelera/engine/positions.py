@@ -16,12 +16,6 @@ def absolute_positions_matter(checked: Checked, plan: Plan) -> bool:
     return summarized or plan.uses_positions or checked.result.shows_positions is not False
 
 
-def positions_go_on(checked: Checked, plan: Plan) -> bool:
-    """Whether positions of events must be counted for ever: they are shown, or events of different matches compared."""
-    compared = checked.summary is not None and checked.summary.compares_positions
-    return compared or absolute_positions_matter(checked, plan)
-
-
 def distances_matter(checked: Checked, plan: Plan) -> bool:
     """Whether it matters how many events stand between others, so that none of its key may be left out."""
     within = checked.clauses.within

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from acelera.engine.compiled_query import CompiledQuery
 from acelera.engine.machines.reachable import Reachable, reachable_sets
-from acelera.engine.nodes.components import PLACE
+from acelera.engine.summaries.object_partials import staying
 from acelera.engine.summaries.stretches import MOST_SETS
 from acelera.errors import UsageError
 from acelera.language.result import MatchBound
@@ -26,14 +26,17 @@ LONGEST = 2**60
 class Shares:
     """How a stream is `cut`, by which `keys`, and whether groups are `merged` that several tasks have found parts of.
 
-    `grouped` says that groups are told apart by something, so that several tasks can merge. `reachable` are the sets
-    of states that matches may come into a stretch in.
+    `grouped` says that groups are told apart by something, so that several tasks can merge. What is merged may be found
+    `by_value`; a total that is `staying` has states that cannot travel, so that nothing can be merged. `reachable` are
+    the sets of states that matches may come into a stretch in.
     """
 
     cut: str
     keys: tuple[str, ...] = ()
     merged: bool = False
     grouped: bool = True
+    by_value: bool = False
+    staying: str | None = None
     reachable: Reachable | None = None
 
     def lines(self) -> list[str]:
@@ -54,15 +57,19 @@ class Shares:
                     f"come into it ({len(entered)}), and gives a matrix",
                     "the matrices are multiplied in the order of the stretches by one last task",
                 ]
-            case _:
+            case _ if self.staying is not None:
                 found = [
-                    "one task reads the whole stream in order: PARTITION BY with all its attributes in BY would split "
-                    "it, and unless it runs value by value, so would PARTITION BY alone, WITHIN or OVER a time"
+                    f"one task reads the whole stream in order: states of {self.staying} are no data that could be "
+                    "sent and merged, as numbers, texts and tuples of them are; PARTITION BY with all its attributes "
+                    "in BY would split it"
                 ]
+            case _:
+                found = ["one task reads the whole stream in order: PARTITION BY, WITHIN or OVER a time would split it"]
+        totals = "states of totals, value by value," if self.by_value else "totals"
         if self.merged and self.grouped:
-            found.append("what tasks find of a group is merged in a second step: totals travel, no matches")
+            found.append(f"what tasks find of a group is merged in a second step: {totals} travel, no matches")
         elif self.merged:
-            found.append("what tasks find is merged by one last task: totals travel, no matches")
+            found.append(f"what tasks find is merged by one last task: {totals} travel, no matches")
         return found
 
     def stream_lines(self, buckets: int) -> list[str]:
@@ -93,20 +100,23 @@ def batch_shares(query: CompiledQuery, counts: bool) -> Shares:
     grouped = bool(summary.keys) or summary.windows is not None
     partition_by = tuple(dict.fromkeys(key.name for key in clauses.partition_by))
     strategy = query.summarizing()
-    if isinstance(strategy.layout, str):  # states of Python's are not merged
-        return Shares(KEYS, partition_by) if partition_by and is_apart(query) else Shares(WHOLE)
-    by_place = PLACE in strategy.layout.shape.best
+    by_value = isinstance(strategy.layout, str)
+    stays = staying(summary) if by_value else None
+
+    def merged(cut: str, keys: tuple[str, ...] = ()) -> Shares:
+        return Shares(WHOLE, staying=stays) if stays is not None else Shares(cut, keys, True, grouped, by_value)
+
     if partition_by:
-        return Shares(KEYS, partition_by, not is_apart(query), grouped)
-    if plan.split_by and not counts and not by_place:
-        return Shares(KEYS, tuple(plan.split_by), True, grouped)
+        return Shares(KEYS, partition_by, grouped=grouped) if is_apart(query) else merged(KEYS, partition_by)
+    if plan.split_by and not counts and not summary.compares_positions:
+        return merged(KEYS, tuple(plan.split_by))
     if counts:
         return Shares(WHOLE)
     if strategy.spans is not None:
         return Shares(WINDOWS) if strategy.spans.length + strategy.spans.every < LONGEST else Shares(WHOLE)
     if clauses.within is not None:
-        return Shares(STARTS, merged=True, grouped=grouped)
-    chained = not (plan.split_by or strategy.layout.carries)
+        return merged(STARTS)
+    chained = not (plan.split_by or isinstance(strategy.layout, str) or strategy.layout.carries)
     reachable = reachable_sets(plan, MOST_SETS) if chained else None
     return Shares(WHOLE) if reachable is None else Shares(STRETCHES, reachable=reachable)
 

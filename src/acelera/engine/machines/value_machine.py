@@ -7,7 +7,7 @@ one by one.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -236,6 +236,16 @@ class ValueMachine:
             runs.values = dict(zip(runs.values, values, strict=True))
 
     compact = collect
+
+    def values(self) -> list[Any]:
+        """What all partial matches carry."""
+        return [value for runs in self.runs for value in runs.values.values()]
+
+    def change_values(self, change: Callable[[Any], Any]) -> None:
+        """Let partial matches carry something else, one after the other, in the same order."""
+        for runs in self.runs:
+            changed = [(configurations, change(value)) for (configurations, _), value in runs.values.items()]
+            runs.values = {(each, self.algebra.apart(value)): value for each, value in changed}
 
     def _held(self) -> tuple[list[list[Any]], list[int]]:
         """What the partial matches of each key carry, and its floor."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,7 @@ from acelera.engine.nodes.vectors import BEGUN, NONE, NOT_SHARED, Given, Groups,
 from acelera.engine.storage import validation as check
 from acelera.engine.storage.growing import grown
 from acelera.engine.storage.interning import intern_again
+from acelera.engine.storage.renumbering import Reference
 
 Ints = npt.NDArray[Any]
 
@@ -172,6 +173,15 @@ class Interned:
         table = np.full(2 * size, -1, np.int64)
         intern_again(held, len(rows), table)
         self.arrays = Groups(held, table, np.array([len(rows)], np.int64))
+
+    def reference(self, column: int) -> Reference:
+        """The numbers in a column, which can be others as long as rows stay different."""
+        return Reference(self.rows[:, column], partial(self._replace, column))
+
+    def _replace(self, column: int, numbers: Ints) -> None:
+        self.rows[:, column] = numbers
+        self.arrays.table[:] = -1  # there is as much room as before: others have room for as many
+        intern_again(self.arrays.rows, len(self), self.arrays.table)
 
     def enlarge(self) -> None:
         """Room for twice as many."""

@@ -13,7 +13,7 @@ from acelera.automata.terms import Attr, Sql, Term
 from acelera.engine.frames import Frame
 from acelera.engine.machines.machine import Events
 from acelera.engine.plan import Plan
-from acelera.engine.positions import positions_go_on
+from acelera.engine.positions import absolute_positions_matter
 from acelera.engine.predicates.letters import LETTER, Alphabet
 from acelera.engine.results.needs import columns_read
 from acelera.engine.session.description import described
@@ -52,7 +52,8 @@ class Incoming:
         self.stream, self._plan, self._window = checked.schema, plan, window
         self.alphabet = Alphabet(plan.tests, checked.schema, given_tests)
         partition_by = [key.name for key in checked.clauses.partition_by]
-        self.partitions = Partitions(partition_by, plan.split_by, checked.schema, positions_go_on(checked, plan))
+        counted_for_ever = absolute_positions_matter(checked, plan)
+        self.partitions = Partitions(partition_by, plan.split_by, checked.schema, counted_for_ever)
         self.events = 0
         self._order = Order(checked.schema, partition_by, ties, numbered)
         self._times, self._times_from = np.empty(0, np.int64), 0

@@ -256,6 +256,20 @@ def decode(coded: Json) -> Value:
         raise SnapshotError("the snapshot is damaged: it holds something that is not a value") from None
 
 
+def to_bytes(value: Value) -> bytes:
+    """A value as bytes that another process can read.
+
+    >>> from_bytes(to_bytes((1, Decimal("0.10"))))
+    (1, Decimal('0.10'))
+    """
+    return _to_json(encode(value))
+
+
+def from_bytes(data: bytes) -> Value:
+    """The value that bytes stand for."""
+    return decode(_from_json(data))
+
+
 def _encoded(value: Value, depth: int) -> Json:
     kind = type(value)
     if value is None or kind is bool or kind is str:

@@ -14,6 +14,7 @@ from acelera.engine.nodes.hits import Hits
 from acelera.engine.nodes.vectors import Given
 from acelera.engine.predicates.letters import Alphabet
 from acelera.engine.storage import validation as check
+from acelera.engine.storage.renumbering import Reference
 from acelera.engine.storage.snapshots import Section, with_prefix, without_prefix
 from acelera.engine.summaries import contexts
 from acelera.engine.summaries.flat_machines import SlidingMachine
@@ -47,7 +48,6 @@ class AdaptiveSummarizer(LazySummarizer):
 
     def _fold(self, events: Events, keys: int, parts: Ints, ends: Ints) -> None:
         first, given = self._rows.rows, self._given(events, parts, NO_STORED)
-        self._take_ranks()
         if self.matrices is not None:
             self._fold_by_matrices(self.matrices, events, keys, given, ends)
             return
@@ -66,7 +66,7 @@ class AdaptiveSummarizer(LazySummarizer):
         self, matrices: SlidingMachine, events: Events, keys: int, given: Given, ends: Ints, first: int = 0
     ) -> None:
         matrices.limit[0] = self.limit
-        matrices.read(events, keys, self._kinds, given, self.totals, ends, first)
+        matrices.read(events, keys, self.kinds, given, self.totals, ends, first)
 
     def _turned_to_matrices(self, keys: int) -> SlidingMachine:
         """What the slots of all keys stand for becomes the front of their windows."""
@@ -81,7 +81,7 @@ class AdaptiveSummarizer(LazySummarizer):
         numbers = np.array([matrices.table.set_number(states) for states in table.sets], np.int64)
         slot, start = found.keys[:, 0], found.keys[:, 1]
         sets = numbers[slots.state[held][slot]]
-        matrices.begin_with(self._kinds, keys, key[slot], start, sets, found.components)
+        matrices.begin_with(self.kinds, keys, key[slot], start, sets, found.components)
         self._begin()
         self._rows.keep(np.arange(0))
         return matrices
@@ -94,6 +94,10 @@ class AdaptiveSummarizer(LazySummarizer):
             super().compact(floor)
         else:
             self.matrices.compact(floor)
+
+    def _texts(self) -> list[Reference]:
+        """Where numbers of texts stand, matrices included."""
+        return [*super()._texts(), *([] if self.matrices is None else self.matrices.texts())]
 
     def busy_keys(self, keys: int) -> Ints:
         """Those of so many keys that have a partial match."""

@@ -13,7 +13,8 @@ from acelera.engine.nodes import components as op
 from acelera.engine.nodes.components import FAILURE, SCALE, Columns, Components
 from acelera.engine.registers.encoding import decimals
 from acelera.engine.summaries.layout import Layout
-from acelera.engine.summaries.recipes import Total
+from acelera.engine.summaries.recipes import Total, said
+from acelera.engine.window import NANOSECONDS
 from acelera.errors import AggregateError
 from acelera.language.aggregates import OVERFLOW
 from acelera.language.types import Kind, Type
@@ -23,6 +24,10 @@ Texts = Callable[[Ints, Ints], Any]
 
 COUNTED_OTHERWISE = "log2_count(*) tells how many matches there are, however many"
 SUM_TOO_LARGE = "avg({inner}) does, and log2_count(*) tells how many matches there are, however many"
+TIME_TOO_LONG = (
+    "integer overflow: {what} does not fit into 64 bits of nanoseconds, which are some 292 years; summarize fewer "
+    "matches (OVER …, WITHIN …, BY …), or a column of numbers"
+)
 
 
 def finished(layout: Layout, components: Components, texts: Texts) -> list[Any]:
@@ -92,21 +97,41 @@ def _float(held: Ints, turned: bool) -> Ints:
 
 def _exact(found: Columns, at: int, what: str, unasked: Ints | None = None, remedy: str = COUNTED_OTHERWISE) -> Ints:
     """Integers from what they are modulo 2⁶⁴, and about; one that does not fit is an error if it is asked for."""
-    numbers, near = found.whole[:, at], found.near[:, at]
-    fits = np.abs(near - numbers.astype(np.float64)) < 2.0**63
+    fits = _fits(found, at)
     if not bool((fits if unasked is None else fits | unasked).all()):
         raise AggregateError(f"integer overflow: {what} does not fit into 64 bits; {remedy}")
-    return np.ascontiguousarray(numbers)
+    return np.ascontiguousarray(found.whole[:, at])
+
+
+def _fits(found: Columns, at: int) -> Ints:
+    """Whether integers fit into 64 bits."""
+    inside: Ints = np.abs(found.near[:, at] - found.whole[:, at].astype(np.float64)) < 2.0**63
+    return inside
 
 
 def _sum(total: Total, found: Columns, nulled: Ints) -> Any:
-    kind = total.value.type.arrow
+    kind, at = total.value.type.arrow, total.at[0]
     if total.value.type.kind is Kind.FLOAT:
         with np.errstate(over="ignore"):
-            return pa.array(np.ldexp(found.real[:, total.at[0]], SCALE * found.exponent), mask=nulled)
+            return pa.array(np.ldexp(found.real[:, at], SCALE * found.exponent), mask=nulled)
+    if total.value.type.kind is Kind.DURATION:
+        numbers = np.ascontiguousarray(found.whole[:, at])
+        return _duration(total, numbers, nulled, _fits(found, at))
     inner = f"{total.value.total.variable}.{total.value.total.attribute}"
-    numbers = _exact(found, total.at[0], f"sum({inner})", nulled, SUM_TOO_LARGE.format(inner=inner))
+    numbers = _exact(found, at, f"sum({inner})", nulled, SUM_TOO_LARGE.format(inner=inner))
     return pa.array(numbers, mask=nulled).cast(kind)
+
+
+def _duration(total: Total, numbers: Ints, missing: Ints, fits: Ints) -> Any:
+    """Durations from numbers, of which it is known which fit. They must fit as nanoseconds, whatever their unit is: so
+    the language counts times.
+    """
+    kind = total.value.type.arrow
+    tick = NANOSECONDS[kind.unit]
+    fits = fits & (numbers >= -(2**63 // tick)) & (numbers <= (2**63 - 1) // tick)
+    if not bool((missing | fits).all()):
+        raise AggregateError(TIME_TOO_LONG.format(what=said(total.value)))
+    return pa.array(numbers, mask=missing).cast(kind)
 
 
 def _computed(function: str, total: Total, found: Columns, nulled: Ints) -> Any:
@@ -130,6 +155,8 @@ def _range(total: Total, layout: Layout, found: Columns, nulled: Ints) -> Any:
         return pa.array(_float(found.best[:, high], True) - _float(found.best[:, low], False), mask=missing)
     first, last = found.best[:, low], ~found.best[:, high]
     extent = last - first
+    if total.value.type.kind is Kind.DURATION:
+        return _duration(total, extent, missing, extent >= 0)
     if bool(((extent < 0) & ~missing).any()):
         raise AggregateError(OVERFLOW.message)
     return pa.array(extent, mask=missing).cast(total.value.type.arrow)

@@ -20,9 +20,12 @@ from acelera.engine.nodes.vectors import Given
 from acelera.engine.predicates.letters import Alphabet
 from acelera.engine.storage import validation as check
 from acelera.engine.storage.growing import grown, widened
+from acelera.engine.storage.renumbering import Reference, in_column
 from acelera.engine.storage.snapshots import Section
 from acelera.engine.summaries import panes, sliding
 from acelera.engine.summaries.lines import Lines
+from acelera.engine.summaries.partials import text_references
+from acelera.engine.summaries.recipes import TEXT
 from acelera.engine.summaries.sliding import DONE, TABLE
 from acelera.engine.summaries.summary_plan import SummaryPlan
 from acelera.engine.summaries.totals import Into, Totals
@@ -40,7 +43,7 @@ class FlatMachine(ABC):
         self.table = TransitionTable(how.plan, self.letters)
         for states in how.sets:
             self.table.set_number(states)
-        layout = how.laid_out
+        layout = self._layout = how.laid_out
         self.sets, self.width, self.shape = len(how.sets), len(how.sets) + 1, layout.shape
         self._operations = flat_operations(layout.operations)
         self.lines = Lines()
@@ -116,6 +119,14 @@ class FlatMachine(ABC):
     def keep_keys(self, keys: Ints) -> None:
         """Forget all other keys; these are numbered anew, in order."""
         self.lines.keep(keys)
+
+    def texts(self) -> list[Reference]:
+        """Where numbers of texts stand."""
+        size, (_, front) = self.sets * self.width, self.lines.held()
+        return [
+            *text_references(self._layout, self.front, _blocks(front, self.width)),
+            *text_references(self._layout, self.back, _blocks(self.lines.matrices_held(), size)),
+        ]
 
     # --- snapshots ------------------------------------------------------------------------------------------------
 
@@ -198,6 +209,13 @@ class SlidingMachine(FlatMachine):
         """Forget what has left the window of all keys."""
         if floor > FAR_PAST:
             sliding.drop_expired(self.lines.arrays, floor)
+
+    def texts(self) -> list[Reference]:
+        """Where numbers of texts stand, what items remember included."""
+        items, _ = self.lines.held()
+        columns = [number for number, given in enumerate(self._layout.columns) if given.form == TEXT]
+        known = [in_column(self._whole.T, items[~self._missing[column, items]], column) for column in columns]
+        return [*super().texts(), *known]
 
     def _arrays(self) -> dict[str, Ints]:
         return {
@@ -291,6 +309,19 @@ class PaneMachine(FlatMachine):
     def compact(self, floor: int) -> None:
         """Panes are given up when their windows are given."""
 
+    def reference(self, at: int) -> Reference:
+        """The numbers of the groups of keys that hold something, at a place."""
+        return in_column(self._group, self.lines.busy(len(self.lines.arrays.head)), at)
+
+    def texts(self) -> list[Reference]:
+        """Where numbers of texts stand, the matrices of panes included."""
+        size, (items, _) = self.sets * self.width, self.lines.held()
+        return [
+            *super().texts(),
+            *text_references(self._layout, self._matrices, _blocks(items, size)),
+            *text_references(self._layout, self._current, _blocks(self.lines.matrices_held(), size)),
+        ]
+
     def _arrays(self) -> dict[str, Ints]:
         return {
             **super()._arrays(),
@@ -301,6 +332,12 @@ class PaneMachine(FlatMachine):
             "following": self._following,
             "group": self._group,
         }
+
+
+def _blocks(numbers: Ints, size: int) -> Ints:
+    """All rows of blocks that have some numbers and are of one size."""
+    found: Ints = (numbers[:, None] * size + np.arange(size)).reshape(-1)
+    return found
 
 
 def _no_events() -> EventArrays:

@@ -11,6 +11,7 @@ from acelera.engine.machines.machine import Events
 from acelera.engine.nodes.components import Kinds
 from acelera.engine.nodes.vector_arena import NO_RANKS
 from acelera.engine.predicates.letters import Alphabet
+from acelera.engine.storage.renumbering import Reference
 from acelera.engine.summaries.flat_machines import PaneMachine
 from acelera.engine.summaries.summarizer import ByComponents, Groups
 from acelera.engine.summaries.summary_plan import SummaryPlan
@@ -37,19 +38,17 @@ class FlatSummarizer(ByComponents):
     @property
     def kinds(self) -> Kinds:
         """What kernels ask of components."""
-        return self._kinds
+        return self._with_ranks(self._kinds)
 
     def _fold(self, events: Events, keys: int, parts: Ints, ends: Ints) -> None:
         given = self._given(events, parts, NO_STORED)
-        if self._values.has_texts:
-            self._kinds = self._kinds._replace(ranks=self._values.texts.ranks)
-        self.machine.read(events, keys, self._kinds, given, self.totals, ends)
+        self.machine.read(events, keys, self.kinds, given, self.totals, ends)
 
     def complete(self, now: int | None) -> Groups | None:
         """The groups that no later event can add to, if none comes before a time; they are then forgotten."""
         until = self._until(now)
         if until is not None:
-            self.machine.close(self._kinds, self.totals, until)
+            self.machine.close(self.kinds, self.totals, until)
         return super().complete(now)
 
     def _until(self, now: int | None) -> Ints | None:
@@ -77,5 +76,18 @@ class FlatSummarizer(ByComponents):
 
     def rest(self) -> Groups | None:
         """All groups, which are then forgotten."""
-        self.machine.close(self._kinds, self.totals, np.full(len(self.machine.keys), -(FAR_PAST // 2)))
+        self.machine.close(self.kinds, self.totals, np.full(len(self.machine.keys), -(FAR_PAST // 2)))
         return super().rest()
+
+    # --- memory ---------------------------------------------------------------------------------------------------
+
+    def _references(self, source: int) -> list[Reference]:
+        """Where numbers from a source stand, the groups of panes included."""
+        found = super()._references(source)
+        if isinstance(self.machine, PaneMachine):
+            found += [self.machine.reference(at) for at, each in enumerate(self.grouping.sources) if each == source]
+        return found
+
+    def _texts(self) -> list[Reference]:
+        """Where numbers of texts stand, matrices included."""
+        return [*super()._texts(), *self.machine.texts()]

@@ -24,9 +24,11 @@ from acelera.engine.nodes.vectors import Given
 from acelera.engine.predicates.letters import Alphabet
 from acelera.engine.storage import validation as check
 from acelera.engine.storage.growing import grown, wasteful, widened
+from acelera.engine.storage.renumbering import Reference, in_column
 from acelera.engine.storage.snapshots import Section
 from acelera.engine.summaries import contexts
 from acelera.engine.summaries.contexts import Contexts
+from acelera.engine.summaries.recipes import TEXT
 from acelera.engine.summaries.summarizer import ByComponents
 from acelera.engine.summaries.summary_plan import SummaryPlan
 from acelera.engine.summaries.totals import Totals
@@ -80,6 +82,14 @@ class Remembered:
             each[:, : len(rows)] = each[:, rows]
         self._positions[: len(rows)] = self._positions[rows]
         self.rows = self._kept = len(rows)
+
+    def part_reference(self, part: int) -> Reference:
+        """The numbers of a part of groups."""
+        return in_column(self._parts.T, np.arange(self.rows), part)
+
+    def column_reference(self, column: int) -> Reference:
+        """The numbers in a column that operations read, where there are any."""
+        return in_column(self._whole.T, np.flatnonzero(~self._missing[column, : self.rows]), column)
 
     def dump(self) -> dict[str, Ints]:
         """All rows, for a snapshot."""
@@ -136,7 +146,7 @@ class LazySummarizer(ByComponents):
     @property
     def kinds(self) -> Kinds:
         """What kernels ask of components."""
-        return self._kinds
+        return self._with_ranks(self._kinds)
 
     @property
     def first_row(self) -> int:
@@ -146,14 +156,8 @@ class LazySummarizer(ByComponents):
     def _fold(self, events: Events, keys: int, parts: Ints, ends: Ints) -> None:
         first = self._rows.rows
         self._rows.append(self._given(events, parts, np.zeros((0, 1), np.int64)))
-        self._take_ranks()
         for _ in self.machine.read(events, keys):
             self._fold_hits(ends, first)
-
-    def _take_ranks(self) -> None:
-        """The order of texts, which changes with those that come."""
-        if self._values.has_texts:
-            self._kinds = self._kinds._replace(ranks=self._values.texts.ranks)
 
     def _fold_hits(self, ends: Ints, first: int) -> None:
         """Fold the hits, of which rows from one on are those that are read."""
@@ -165,7 +169,7 @@ class LazySummarizer(ByComponents):
     def _fold_nodes(self, hits: Hits, totals: Totals, ends: Ints) -> None:
         """Add all that nodes stand for to totals; hits of one row are looked at together."""
         self._counters[contexts.HIT] = 0
-        algebra = Algebra(self._kinds, *self._operations)
+        algebra = Algebra(self.kinds, *self._operations)
         stored = self.machine.tables.stored if isinstance(self.machine, RegisterMachine) else np.zeros((0, 1), np.int64)
         given = self._rows.given(stored)
         while True:
@@ -222,8 +226,18 @@ class LazySummarizer(ByComponents):
 
     @property
     def wasteful(self) -> bool:
-        """Whether it is time to forget what can no longer match."""
-        return self._rows.wasteful
+        """Whether it is time to forget what can no longer match, or what nothing refers to."""
+        return self._rows.wasteful or super().wasteful
+
+    def _references(self, source: int) -> list[Reference]:
+        """Where numbers from a source stand, rows that nodes refer to included."""
+        found = super()._references(source)
+        return [*found, self._rows.part_reference(-1 - source)] if source < 0 else found
+
+    def _texts(self) -> list[Reference]:
+        """Where numbers of texts stand, rows that nodes refer to included."""
+        columns = [number for number, given in enumerate(self.layout.columns) if given.form == TEXT]
+        return [*super()._texts(), *(self._rows.column_reference(number) for number in columns)]
 
     def dump(self) -> dict[str, Section]:
         """The rows as well."""

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from acelera.engine.jit import Array, inlined
+from acelera.engine.jit import Array, inlined, kernel
 from acelera.engine.storage import validation as check
 from acelera.engine.storage.growing import grown
 
@@ -91,6 +91,17 @@ def has_items(line: LineArrays) -> bool:
     return bool(line.free[0] != NONE and line.free[1] != NONE)
 
 
+@kernel
+def find_items(line: LineArrays, held: Array, front: Array) -> None:
+    """Tell which items there are, and which of them stand in front."""
+    for key in range(len(line.head)):
+        item, in_front = line.head[key], True
+        while item != NONE:
+            in_front = in_front and item != line.middle[key]
+            held[item], front[item] = True, in_front
+            item = line.after[item]
+
+
 class Lines:
     """The lines of all keys."""
 
@@ -139,6 +150,17 @@ class Lines:
             arrays = arrays._replace(next_matrix=following)
         self.arrays = arrays
         return more
+
+    def held(self) -> tuple[Ints, Ints]:
+        """The items that there are, and those of them that stand in front."""
+        held, front = np.zeros((2, self.items), np.bool_)
+        find_items(self.arrays, held, front)
+        return np.flatnonzero(held), np.flatnonzero(front)
+
+    def matrices_held(self) -> Ints:
+        """The matrices that keys have."""
+        found: Ints = self.arrays.matrix[self.arrays.matrix != NONE]
+        return found
 
     def busy(self, keys: int) -> Ints:
         """The keys, of so many, that hold something."""

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import math
+from functools import partial
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
 from acelera.engine.machines.machine import Events
 from acelera.engine.machines.value_machine import ValueMachine
 from acelera.engine.predicates.letters import Alphabet
-from acelera.engine.summaries.folding import Fold, counted
-from acelera.engine.summaries.objects import Amount, MadeKeys, Objects, ObjectTotals
+from acelera.engine.storage.renumbering import Reference
+from acelera.engine.summaries.object_partials import unfinished_objects
+from acelera.engine.summaries.objects import Amount, MadeKeys, Objects, ObjectTotals, finished_objects
 from acelera.engine.summaries.summarizer import Summarizer
 from acelera.engine.summaries.summary_plan import SummaryPlan
-from acelera.language.events import Value, seen
-from acelera.language.summary import TotalValue
-from acelera.tables import leaves
 
 Ints = npt.NDArray[Any]
 
@@ -36,13 +35,29 @@ class ObjectSummarizer(Summarizer):
         self.totals = ObjectTotals(self.objects.folds, len(self.grouping.sources))
 
     def _fold(self, events: Events, keys: int, parts: Ints, ends: Ints) -> None:
-        self.objects.parts = parts
+        self.objects.parts, self.objects.places = parts, self._places
         sources = self.grouping.sources
         for _ in self.machine.read(events, keys):
             for value, row in self.objects.hits:
+                if value.newest >= self.limit:  # where matches are cut off by their start, they are told apart by it
+                    continue
                 key = (int(ends[source, row]) if source >= 0 else value.parts[-1 - source] for source in sources)
                 self.totals.add(tuple(key), (value.matches, value.states))
             self.objects.hits.clear()
+
+    def _references(self, source: int) -> list[Reference]:
+        """Where numbers from a source stand, partial matches included."""
+        found = super()._references(source)
+        if source < 0:
+            part = -1 - source
+            held = [value.parts[part] for value in self.machine.values()]
+            found.append(Reference(np.array(held, np.int64), partial(self._put_part, part)))
+        return found
+
+    def _put_part(self, part: int, numbers: Ints) -> None:
+        """Give partial matches other numbers of a part."""
+        given = iter(numbers.tolist())
+        self.machine.change_values(lambda value: value.with_part(part, next(given)))
 
     def _some(self, rows: Ints) -> list[Amount]:
         amounts = self.totals.amounts
@@ -55,19 +70,6 @@ class ObjectSummarizer(Summarizer):
         return found.keys, found.amounts
 
     def _finished(self, found: list[Amount]) -> list[Any]:
-        return [
-            _column(total, [_value(total, fold, count, states[at]) for count, states in found])
-            for at, (total, fold) in enumerate(zip(self.summary.totals, self.objects.folds, strict=True))
-        ]
-
-
-def _value(total: TotalValue, fold: Fold | None, count: int, state: Any) -> Value:
-    """The value of a total; one that failed is an error."""
-    if fold is not None:
-        return seen(fold.value(state))
-    return math.log2(count) if total.total.function == "log2_count" else seen(counted(count))
-
-
-def _column(total: TotalValue, values: list[Value]) -> Any:
-    node = total.total
-    return leaves(values, total.type.arrow, f"{node.function}({node.variable}.{node.attribute})")
+        if self.partial:
+            return unfinished_objects(self.summary, found)
+        return finished_objects(self.summary, self.objects.folds, found)

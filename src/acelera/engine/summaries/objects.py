@@ -6,7 +6,9 @@ are taken together, however many they are.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,12 +21,14 @@ from acelera.engine.machines.value_algebra import Values
 from acelera.engine.nodes.vectors import UNKNOWN_PART
 from acelera.engine.plan import Action, Plan, marks_of, stored_fields
 from acelera.engine.storage import validation as check
+from acelera.engine.storage.renumbering import Reference
 from acelera.engine.storage.snapshots import Json, Section, decode, encode
-from acelera.engine.summaries.folding import Fold, fold_of
+from acelera.engine.summaries.folding import Fold, counted, fold_of
 from acelera.engine.summaries.grouping import ATTRIBUTE, Grouping, Known
 from acelera.engine.summaries.summary_columns import KeyColumns
 from acelera.language.events import Event, Value, seen
-from acelera.language.summary import Summarized
+from acelera.language.summary import Summarized, TotalValue
+from acelera.tables import leaves
 
 Ints = npt.NDArray[Any]
 
@@ -42,6 +46,10 @@ class Carried(NamedTuple):
     states: tuple[Any, ...]
     newest: int
     parts: tuple[int, ...]
+
+    def with_part(self, part: int, number: int) -> Carried:
+        """The same with another number of a part."""
+        return self._replace(parts=_with(self.parts, part, number))
 
 
 class Source(NamedTuple):
@@ -89,6 +97,7 @@ class Objects:
         self._adds = [_adds(summary, action, plan) for action in plan.actions]
         self._sets = [_sets(grouping, action, plan) for action in plan.actions]
         self.parts: Ints = np.zeros((len(grouping.parts), 0), np.int64)
+        self.places: Ints = np.zeros(0, np.int64)
         self.hits: list[tuple[Carried, int]] = []
 
     def begin(self, row: int, tick: int) -> Carried:
@@ -105,13 +114,13 @@ class Objects:
                 fold = self.folds[at]
                 assert fold is not None
                 given = source.value(stored, event) if source is not None else True
-                changed[at] = fold.step(changed[at], event.position, given, matches, self._ignore[at])
+                changed[at] = fold.step(changed[at], int(self.places[row]), given, matches, self._ignore[at])
             states = tuple(changed)
         for at, given_part in self._sets[action]:
             numbered = self._numbered[at]
             assert numbered is not None
             number = numbered.number(given_part.value(stored, event))
-            parts = (*parts[:at], number, *parts[at + 1 :])
+            parts = _with(parts, at, number)
         return Carried(matches, states, newest, parts)
 
     def union(self, left: Carried, right: Carried, floor: int) -> Carried:
@@ -166,6 +175,11 @@ class Objects:
             for part, numbered in zip(value.parts, self._numbered, strict=True):
                 if numbered is not None:
                     check.in_range("runs", np.array([part]), UNKNOWN_PART, len(numbered.values))
+
+
+def _with(numbers: tuple[int, ...], at: int, number: int) -> tuple[int, ...]:
+    """The numbers with another one at a place."""
+    return (*numbers[:at], number, *numbers[at + 1 :])
 
 
 Amount = tuple[int, tuple[Any, ...]]
@@ -238,6 +252,14 @@ class ObjectTotals:
         groups = list(self._groups.items())
         self._groups = dict(groups[row] for row in rows.tolist())
 
+    def reference(self, column: int) -> Reference:
+        """The numbers of all groups in a column."""
+        return Reference(self.keys[:, column], partial(self._replace, column))
+
+    def _replace(self, column: int, numbers: Ints) -> None:
+        groups = zip(self._groups.items(), numbers.tolist(), strict=True)
+        self._groups = {_with(key, column, number): amount for (key, amount), number in groups}
+
     def dump(self, name: str) -> dict[str, Section]:
         """All groups, for a snapshot."""
         return {name: [[list(key), encode(amount)] for key, amount in self._groups.items()]}
@@ -249,6 +271,26 @@ class ObjectTotals:
             count, states = decode(coded)
             check.holds(name, len(key) == self._width and len(states) == len(self.folds), "has another width")
             self._groups[tuple(key)] = (count, states)
+
+
+def finished_objects(summary: Summarized, folds: Sequence[Fold | None], amounts: Sequence[Amount]) -> list[Any]:
+    """A column for each total."""
+    return [
+        _column(total, [_value(total, fold, count, states[at]) for count, states in amounts])
+        for at, (total, fold) in enumerate(zip(summary.totals, folds, strict=True))
+    ]
+
+
+def _value(total: TotalValue, fold: Fold | None, count: int, state: Any) -> Value:
+    """The value of a total; one that failed is an error."""
+    if fold is not None:
+        return seen(fold.value(state))
+    return math.log2(count) if total.total.function == "log2_count" else seen(counted(count))
+
+
+def _column(total: TotalValue, values: list[Value]) -> Any:
+    node = total.total
+    return leaves(values, total.type.arrow, f"{node.function}({node.variable}.{node.attribute})")
 
 
 class MadeKeys(KeyColumns):
@@ -265,6 +307,18 @@ class MadeKeys(KeyColumns):
     def has_values(self, known: Known) -> bool:
         """Whether numbers stand for values."""
         return known in self.numbered or super().has_values(known)
+
+    def count(self, known: Known) -> int:
+        """How many values have numbers."""
+        return len(self.numbered[known].values) if known in self.numbered else super().count(known)
+
+    def keep(self, known: Known, numbers: Ints) -> None:
+        """Forget the values of all other numbers; these are numbered anew, in order."""
+        if known not in self.numbered:
+            super().keep(known, numbers)
+            return
+        values = self.numbered[known].values
+        self.numbered[known].put([values[number] for number in numbers.tolist()])
 
     def values(self, known: Known, numbers: Ints) -> list[tuple[Value, ...]]:
         """The values that numbers stand for; one that failed is an error."""

@@ -6,7 +6,9 @@ everywhere: texts stand in it as texts, since their numbers belong to one proces
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,7 @@ from acelera.engine.nodes import components as op
 from acelera.engine.nodes.components import Columns, Components
 from acelera.engine.registers.interned import Strings
 from acelera.engine.session.keys import Keys
+from acelera.engine.storage.renumbering import Reference, in_column
 from acelera.engine.summaries.finishing import Texts, finished
 from acelera.engine.summaries.layout import Layout
 from acelera.engine.summaries.rows import ResultRows
@@ -41,6 +44,15 @@ def text_columns(layout: Layout) -> set[tuple[str, int]]:
     for total in layout.totals:
         if total.value.given is not None and total.value.given.kind is Kind.STRING:
             found |= {("load", at) for at in total.at if total.value.total.function.lower() in ("first", "last")}
+    return found
+
+
+def text_references(layout: Layout, components: Components, rows: Ints) -> list[Reference]:
+    """Where in some rows numbers of texts stand."""
+    at, cells, found = layout.shape.at, components.cells, []
+    for name, place in sorted(text_columns(layout)):
+        there = rows[(cells[rows, op.FLAGS_CELL] >> layout.shape.best_flag[place] & 1).astype(np.bool_)]
+        found.append(in_column(cells, there, int(at[op.BEST_AT if name == "best" else op.LOAD]) + place))
     return found
 
 
@@ -149,35 +161,57 @@ class KeyNumbers:
         return columns
 
 
-class Merging:
+class Merging(ABC):
     """Totals of groups of which several workers have found something."""
 
-    def __init__(self, summary: Summarized, layout: Layout, spans: Spans | None) -> None:
-        self._layout, self._timed = layout, summary.windows is not None
-        self.partial, self._result = PartialRows(summary, component_fields(layout)), ResultRows(summary, spans)
-        self._keys, self._texts = KeyNumbers(self.partial.keys), Strings((), ordered=True)
-        self._totals = Totals(layout.shape, [0] * len(self.partial.group))
+    def __init__(self, summary: Summarized, states: Sequence[pa.Field], spans: Spans | None) -> None:
+        self.partial, self._result = PartialRows(summary, states), ResultRows(summary, spans)
+        self._timed, self._keys = summary.windows is not None, KeyNumbers(self.partial.keys)
+
+    @abstractmethod
+    def _add(self, numbers: Ints, states: Sequence[Any]) -> None:
+        """Add what was found of groups, each with its numbers: a column for each state."""
+
+    @abstractmethod
+    def _found(self) -> tuple[Ints, list[Any]]:
+        """The numbers of all groups, and a column for each total."""
 
     def add(self, batch: pa.RecordBatch) -> None:
         """More rows."""
         columns = [column.cast(each.type) for column, each in zip(batch.columns, self.partial.schema, strict=True)]
         windows, states = int(self._timed), len(self.partial.group)
-        numbers = self._keys.read(columns[windows:states])
+        numbers = np.zeros((batch.num_rows, states), np.int64)
         if self._timed:
-            window = columns[0].to_numpy(zero_copy_only=False)
-            numbers = np.column_stack([window, numbers]) if numbers.shape[1] else window[:, None]
-        components = components_of(self._layout, columns[states:], batch.num_rows, self._texts)
-        kinds = self._layout.shape.kinds(self._texts.ranks)
-        self._totals.add(kinds, numbers, components, np.arange(batch.num_rows))
+            numbers[:, 0] = columns[0].to_numpy(zero_copy_only=False)
+        if self.partial.keys:
+            numbers[:, windows:] = self._keys.read(columns[windows:states])
+        self._add(numbers, columns[states:])
 
     def rows(self) -> pa.RecordBatch:
         """The rows of the result."""
-        numbers, components = self._totals.keys, self._totals.components
-        if not len(self._totals):
+        numbers, totals = self._found()
+        if not len(numbers):
             return pa.RecordBatch.from_pylist([], schema=self._result.schema)
-        totals = finished(self._layout, components, lambda at, missing: texts_at(self._texts, at, missing))
         windows = numbers[:, 0] if self._timed else None
         return self._result.rows_in_order(windows, self._keys.values(numbers[:, int(self._timed) :]), totals)
+
+
+class MergingComponents(Merging):
+    """What was found are components."""
+
+    def __init__(self, summary: Summarized, layout: Layout, spans: Spans | None) -> None:
+        super().__init__(summary, component_fields(layout), spans)
+        self._layout, self._texts = layout, Strings((), ordered=True)
+        self._totals = Totals(layout.shape, [0] * len(self.partial.group))
+
+    def _add(self, numbers: Ints, states: Sequence[Any]) -> None:
+        components = components_of(self._layout, states, len(numbers), self._texts)
+        kinds = self._layout.shape.kinds(self._texts.ranks)
+        self._totals.add(kinds, numbers, components, np.arange(len(numbers)))
+
+    def _found(self) -> tuple[Ints, list[Any]]:
+        texts = partial(texts_at, self._texts)
+        return self._totals.keys, finished(self._layout, self._totals.components, texts)
 
 
 def texts_at(texts: Strings, numbers: Ints, missing: Ints) -> Any:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -18,11 +19,12 @@ from acelera.engine.nodes.vector_arena import VectorArena, components_in
 from acelera.engine.nodes.vectors import Given
 from acelera.engine.predicates.letters import Alphabet
 from acelera.engine.storage import validation as check
-from acelera.engine.storage.growing import grown
+from acelera.engine.storage.growing import grown, wasteful
+from acelera.engine.storage.renumbering import NO_VALUE, Reference, renumber
 from acelera.engine.storage.snapshots import Section, with_prefix, without_prefix
 from acelera.engine.summaries.finishing import finished
 from acelera.engine.summaries.grouping import PARTITION, POSITION, TIME, WINDOW, Known
-from acelera.engine.summaries.partials import unfinished
+from acelera.engine.summaries.partials import text_references, unfinished
 from acelera.engine.summaries.rows import column_of_numbers
 from acelera.engine.summaries.stretches import Slice
 from acelera.engine.summaries.summary_columns import KeyColumns, ValueColumns
@@ -84,6 +86,9 @@ class Found(Protocol):
     def keep(self, rows: Ints) -> None:
         """Only these groups."""
 
+    def reference(self, column: int) -> Reference:
+        """The numbers of all groups in a column."""
+
     def dump(self, name: str) -> dict[str, Section]:
         """All groups, for a snapshot."""
 
@@ -111,8 +116,10 @@ class Summarizer(ABC):
         self._by_moment = any(source >= 0 and ends[source] in (TIME, POSITION) for source in grouping.sources)
         self.partial = False  # whether groups are given as others can merge them
         self.slice: Slice | None = None
+        self._places = np.zeros(0, np.int64)  # where the events that are read stand among all that come
         self._last_position = np.zeros(1, np.int64)
         self._clock = Clock(None, self._last_position.copy())
+        self._needed = 0  # of the numbers that stand for values, when that was looked at last
 
     @property
     def limit(self) -> int:
@@ -145,14 +152,15 @@ class Summarizer(ABC):
 
     @property
     def wasteful(self) -> bool:
-        """Whether it is time to forget what can no longer match."""
-        return False
+        """Whether it is time to forget what can no longer match, or what nothing refers to."""
+        return self.wasteful_numbers
 
     # --- reading --------------------------------------------------------------------------------------------------
 
-    def read(self, events: Events, keys: int) -> None:
-        """Read events of so many keys."""
+    def read(self, events: Events, keys: int, before: int) -> None:
+        """Read events of so many keys, after so many events."""
         frame = events.frame
+        self._places = before + np.arange(len(frame)) if self.slice is None else self.slice.places(frame)
         parts, ends = self._parts.read(frame), self._ends.read(frame)
         self._fold(events, keys, parts, ends)
         self._count(frame, ends)
@@ -306,6 +314,49 @@ class Summarizer(ABC):
         """Forget all other keys; these are numbered anew, in order."""
         self.machine.keep_keys(keys)
 
+    @property
+    def wasteful_numbers(self) -> bool:
+        """Whether it is time to see which values that have numbers are still needed."""
+        return wasteful(self.numbers, self._needed)
+
+    @property
+    def numbers(self) -> int:
+        """How many values have numbers."""
+        return sum(each.count(known) for each in (self._parts, self._ends) for known in each.known)
+
+    def forget_numbers(self) -> None:
+        """Forget the values whose numbers neither partial matches nor groups refer to; there must be no hits."""
+        looked_at = self._renumber()
+        self._needed = max(self.numbers, looked_at)  # so that it is done again only after as much has come
+
+    def _renumber(self) -> int:
+        """Number values anew; how many numbers were looked at."""
+        looked_at = 0
+        for known, numbered, references in self._numbered():
+            kept = renumber(numbered.count(known), references, partial(numbered.keep, known))
+            looked_at += sum(len(each.numbers) for each in references)
+            if known.what == PARTITION:
+                self._last_position = _some_of(self._last_position, kept)
+                self._clock = self._clock._replace(last=_some_of(self._clock.last, kept))
+        return looked_at
+
+    def _numbered(self) -> Iterator[tuple[Known, KeyColumns, list[Reference]]]:
+        """What tells groups apart by the numbers of values, and all that refers to these."""
+        for source in dict.fromkeys(self.grouping.sources):
+            known, numbered = self._known(source)
+            if numbered.has_values(known):
+                yield known, numbered, self._references(source)
+
+    def _references(self, source: int) -> list[Reference]:
+        """Where numbers from a source stand."""
+        return [self.totals.reference(at) for at, each in enumerate(self.grouping.sources) if each == source]
+
+    def check_numbers(self) -> None:
+        """Whether values are there for all numbers of a snapshot."""
+        for known, numbered, references in self._numbered():
+            for each in references:
+                check.in_range(known.what, each.numbers, NO_VALUE, numbered.count(known))
+
     def dump(self) -> dict[str, Section]:
         """The sections of a snapshot."""
         return {
@@ -329,6 +380,7 @@ class Summarizer(ABC):
         self.totals.load("totals", sections)
         self._last_position = check.array(sections, "last_position", np.int64)
         self._clock = Clock(now, check.array(sections, "clock", np.int64))
+        self._needed = self.numbers
         if now is not None:
             check.whole("state", now)
 
@@ -350,6 +402,10 @@ class ByComponents(Summarizer):
     def kinds(self) -> Kinds:
         """What kernels ask of components."""
 
+    def _with_ranks(self, kinds: Kinds) -> Kinds:
+        """With the order of texts, which changes with those that come and go."""
+        return kinds._replace(ranks=self._values.texts.ranks) if self._values.has_texts else kinds
+
     def _some(self, rows: Ints) -> Components:
         return components_in(self.totals.components.cells[rows])
 
@@ -368,10 +424,31 @@ class ByComponents(Summarizer):
 
     def _given(self, events: Events, parts: Ints, stored: Ints) -> Given:
         """What operations read of events."""
-        given = self._values.read(events.frame, parts, stored)
-        if self.slice is not None:
-            given = given._replace(positions=self.slice.places(events.frame))
-        return given
+        return self._values.read(events.frame, self._places, parts, stored)
+
+    @property
+    def numbers(self) -> int:
+        """Texts have numbers as well."""
+        return super().numbers + len(self._values.texts)
+
+    def _renumber(self) -> int:
+        """Number texts anew as well."""
+        looked_at, texts = super()._renumber(), self._values.texts
+        if len(texts):
+            references = self._texts()
+            renumber(len(texts), references, texts.keep)
+            looked_at += sum(len(each.numbers) for each in references)
+        return looked_at
+
+    def _texts(self) -> list[Reference]:
+        """Where numbers of texts stand."""
+        return text_references(self.layout, self.totals.components, np.arange(len(self.totals)))
+
+    def check_numbers(self) -> None:
+        """Whether texts are there as well."""
+        super().check_numbers()
+        for each in self._texts():
+            check.in_range("text", each.numbers, 0, len(self._values.texts))
 
     def dump(self) -> dict[str, Section]:
         """The texts as well."""
@@ -395,11 +472,28 @@ class ComponentSummarizer(ByComponents):
     @property
     def kinds(self) -> Kinds:
         """What kernels ask of components."""
-        return self.arena.kinds
+        return self._with_ranks(self.arena.kinds)
 
     def _fold(self, events: Events, keys: int, parts: Ints, ends: Ints) -> None:
         self.arena.given = self._given(events, parts, self.arena.given.stored)
-        if self._values.has_texts:
-            self.arena.kinds = self.arena.kinds._replace(ranks=self._values.texts.ranks)
+        self.arena.kinds = self.kinds
         for _ in self.machine.read(events, keys):
             self.totals.fold(self.arena, ends)
+
+    def _references(self, source: int) -> list[Reference]:
+        """Where numbers from a source stand, partial matches included."""
+        found = super()._references(source)
+        return [*found, self.arena.groups.reference(-1 - source)] if source < 0 else found
+
+    def _texts(self) -> list[Reference]:
+        """Where numbers of texts stand, partial matches included."""
+        rows = np.arange(self.arena.size)
+        return [*super()._texts(), *text_references(self.layout, self.arena.components, rows)]
+
+
+def _some_of(positions: Ints, kept: Ints) -> Ints:
+    """The positions of some partitions, 0 for those that none is known of; there is always room for one."""
+    found = np.zeros(max(len(kept), 1), np.int64)
+    there = kept < len(positions)
+    found[: len(kept)][there] = positions[kept[there]]
+    return found

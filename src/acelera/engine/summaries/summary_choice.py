@@ -12,8 +12,9 @@ from acelera.engine.summaries.inner_folds import carried, fold_of
 from acelera.engine.summaries.layout import Layout, layout_of
 from acelera.engine.summaries.lazy_summarizer import LazySummarizer
 from acelera.engine.summaries.matrices import Chaining
+from acelera.engine.summaries.object_partials import STATE_FIELDS, MergingObjects
 from acelera.engine.summaries.object_summarizer import ObjectSummarizer
-from acelera.engine.summaries.partials import Merging, PartialRows, component_fields
+from acelera.engine.summaries.partials import Merging, MergingComponents, PartialRows, component_fields
 from acelera.engine.summaries.recipes import said
 from acelera.engine.summaries.summarizer import ComponentSummarizer, Summarizer
 from acelera.engine.summaries.summary_plan import SummaryPlan
@@ -43,11 +44,14 @@ class SummaryStrategy(SummaryPlan):
 
     def partial_rows(self) -> PartialRows:
         """How groups are given where others have found some of the same."""
-        return PartialRows(self.summary, component_fields(self.laid_out))
+        states = STATE_FIELDS if isinstance(self.layout, str) else component_fields(self.layout)
+        return PartialRows(self.summary, states)
 
     def merging(self) -> Merging:
         """What merges them."""
-        return Merging(self.summary, self.laid_out, self.spans)
+        if isinstance(self.layout, str):
+            return MergingObjects(self.summary, self.spans)
+        return MergingComponents(self.summary, self.layout, self.spans)
 
     def chaining(self) -> Chaining:
         """What multiplies what was found of stretches."""

@@ -34,8 +34,8 @@ class ValueColumns:
         self.texts = Strings((), ordered=True)
         self.has_texts = any(given.form == TEXT for given in columns)
 
-    def read(self, frame: Frame, parts: Ints, stored: Ints) -> GivenArrays:
-        """What is known of events, beside parts of groups and stored values."""
+    def read(self, frame: Frame, places: Ints, parts: Ints, stored: Ints) -> GivenArrays:
+        """What is known of events, beside where they stand, parts of groups and stored values."""
         shape = (len(self._columns), len(frame))
         whole, missing = np.zeros(shape, np.int64), np.zeros(shape, np.bool_)
         real = whole.view(np.float64)
@@ -50,7 +50,7 @@ class ValueColumns:
                 whole[number] = integers(str(given.attribute), column)
             elif given.form == TEXT:
                 whole[number] = self.texts.numbers(column)
-        return GivenArrays(whole, real, missing, parts, frame.positions, stored, stored.view(np.float64))
+        return GivenArrays(whole, real, missing, parts, places, stored, stored.view(np.float64))
 
     def texts_at(self, numbers: Ints, missing: Ints) -> Any:
         """The texts that have some numbers."""
@@ -118,6 +118,14 @@ class KeyColumns:
         if known.what != ATTRIBUTE or known.attribute != "type" or not self._schema.event_types:
             return None
         return next(iter(self._schema.event_types))
+
+    def count(self, known: Known) -> int:
+        """How many values have numbers."""
+        return len(self.keys[known]) if known in self.keys else 0
+
+    def keep(self, known: Known, numbers: Ints) -> None:
+        """Forget the values of all other numbers; these are numbered anew, in order."""
+        self.keys[known].keep(numbers)
 
     def values(self, known: Known, numbers: Ints) -> list[tuple[Value, ...]]:
         """The values that numbers stand for, of those that have numbers."""

@@ -114,6 +114,8 @@ class SummarySession(Session):
         """All that is needed to go on elsewhere, or later, with `Query.resume`; this session can go on as well."""
         self._ready()
         self.compact()
+        with self._whole():
+            self.summarizer.forget_numbers()
         state: dict[str, Section] = {
             **self.incoming.state(),
             "plan": fingerprint_of(repr(self._plan)),
@@ -134,6 +136,7 @@ class SummarySession(Session):
             )
         self.incoming.load(sections)
         self.summarizer.load(sections, state["clock"])
+        self.summarizer.check_numbers()
         self._floor, self._given, self._now = state["floor"], state["given"], state["now"]
 
     def _read(self, batch: pa.RecordBatch, numbers: Ints, starting_before: int | None) -> Iterator[Page]:
@@ -144,7 +147,7 @@ class SummarySession(Session):
         reachable = np.flatnonzero(events.floors <= events.ticks)  # others are in none of the windows
         if len(reachable) < len(events):
             events = events.only(reachable)
-        self.summarizer.read(events, len(self.incoming.partitions.keys))
+        self.summarizer.read(events, len(self.incoming.partitions.keys), self.incoming.events - len(frame))
         if self._timed:
             self._now = int(times(frame)[-1])
         if self._one_clock:
@@ -176,3 +179,5 @@ class SummarySession(Session):
                 kept = self.incoming.forget_idle(self.summarizer.busy_keys(len(keys)))
                 if kept is not None:
                     self.summarizer.keep_keys(kept)
+            if self.summarizer.wasteful_numbers:
+                self.summarizer.forget_numbers()

@@ -21,6 +21,7 @@ from acelera.engine.nodes.vector_arena import (
 )
 from acelera.engine.nodes.vectors import Groups, Vectors, interned
 from acelera.engine.storage import validation as check
+from acelera.engine.storage.renumbering import Reference
 
 Ints = npt.NDArray[Any]
 
@@ -116,11 +117,9 @@ class Totals:
         fresh.cells[: len(rows)] = held
         self._components = fresh
 
-    def renumber(self, column: int, moved: Ints) -> None:
-        """The numbers of a key have become others."""
-        rows = self._groups.rows.copy()
-        rows[:, column] = moved[rows[:, column]]
-        self._groups.put(rows)
+    def reference(self, column: int) -> Reference:
+        """The numbers of all groups in a column."""
+        return self._groups.reference(column)
 
     def dump(self, name: str) -> dict[str, Ints]:
         """All groups, for a snapshot."""
