@@ -79,8 +79,7 @@ class AdaptiveSummarizer(LazySummarizer):
         """Read the events of the window again, up to a row."""
         self._settle()
         row, letter, key, tick, floor = np.ascontiguousarray(self._again[self._again[:, ROW] <= last].T)
-        letters, keys_read, rows = (each.astype(np.int32) for each in (letter, key, row))
-        arrays = EventArrays(letters, keys_read, rows, tick, floor)
+        arrays = EventArrays.of(letter, key, row, tick, floor)
         ends, given = np.zeros((len(self.grouping.ends), last + 1), np.int64), self._rows.given(NO_STORED)
         self.matrices.limit[0] = self.limit
         self.matrices.read_arrays(arrays, keys, self._kinds, given, self._nowhere(), ends)
