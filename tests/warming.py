@@ -1,8 +1,7 @@
 """Compiles the kernels before the tests begin, so that not every process does.
 
-`python tests/warming.py tables registers counting windows changes` runs what uses all kernels but a few; one process for
-each part. `registers` and `counting` compile the register machine, which takes longest, the first also for what UNLESS
-forbids; `counting` and `windows` those of summaries; `changes` those of rules over changes.
+`python tests/warming.py matching others` runs what uses all kernels but a few; one process for each part, which take
+about as long as each other, and compile next to nothing that the other one does.
 """
 
 from __future__ import annotations
@@ -10,31 +9,27 @@ from __future__ import annotations
 import subprocess
 import sys
 
+MATCHING, OTHERS = "matching", "others"
 PARTS = {
-    "registers": [
-        "SELECT a.s, b.v MATCH A AS a ; B AS b FILTER a.v < b.v WITHIN 5 EVENTS",
-        "MATCH (A ; B) UNLESS (A AS a ; C AS c FILTER a.v < c.v) WITHIN 5 EVENTS",
-        "SELECT start, end MATCH A+ AS a ; B AS b FILTER a.v + 1 <> b.v AND a.s <> b.s WITHIN 4 EVENTS",
-    ],
-    "tables": [
+    MATCHING: [
         "MATCH (A ; B) UNLESS C WITHIN 5 SECONDS",
         "MATCH A ; B+ AS b AGG m[t <- sum(b.v), f <- avg(b.f), l <- first(b.s), n <- count(b), r <- range(b.f)] PARTITION BY s, v WITHIN 6 SECONDS",
         "MATCH A ; B WITHIN 5 EVENTS",
         "SELECT a.v, count(b) AS n, max(b.f) AS hi, sum(b.v) AS t, last(b.s) AS l MATCH A AS a ; B+ AS b ; C WITHIN 5 EVENTS",
         "SELECT x, start MATCH (A ; B) AS x FILTER x[same(s)] WITHIN 9 SECONDS",
-    ],
-    "counting": [
+        "SELECT a.s, b.v MATCH A AS a ; B AS b FILTER a.v < b.v WITHIN 5 EVENTS",
+        "MATCH (A ; B) UNLESS (A AS a ; C AS c FILTER a.v < c.v) WITHIN 5 EVENTS",
+        "SELECT start, end MATCH A+ AS a ; B AS b FILTER a.v + 1 <> b.v AND a.s <> b.s WITHIN 4 EVENTS",
         "SUMMARIZE log2_count(*), avg(B.v) MATCH A ; B+",
         "SUMMARIZE count(*) MATCH A AS a ; B AS b FILTER a.v < b.v",
     ],
-    "windows": [
+    OTHERS: [
         "SUMMARIZE count(*) MATCH A ; B+ WITHIN 5 EVENTS",
         "SUMMARIZE count(*) MATCH A ; B+ OVER 6 EVENTS EVERY 2 EVENTS",
     ],
 }
+"""By tables, by registers, both also for what UNLESS forbids and for what is counted; by matrices, beside changes."""
 
-
-CHANGES = "changes"
 RULES = """
 monitor a partition by s; derived d(v, n);
 Phase: (* a(X, X.f > Last(X.f)), Count(X) >= 2, !a(U, U.f > X.f)) -> d(X.v + 1, Avg(X.f)), write(X.s, Max(X.v));
@@ -44,7 +39,7 @@ Later: [d(X), a(Y, Y.v = X.v)] -> write(Y.s);
 
 def warm() -> None:
     """All parts at once."""
-    started = [subprocess.Popen([sys.executable, __file__, part]) for part in (*PARTS, CHANGES)]
+    started = [subprocess.Popen([sys.executable, __file__, part]) for part in PARTS]
     failed = [process.args for process in started if process.wait()]
     assert not failed, failed
 
@@ -67,11 +62,10 @@ def run(part: str) -> None:
             "ts": pa.array(np.arange(size) * 1_000_000, pa.timestamp("us")),
         }
     )
-    if part == CHANGES:
+    if part == OTHERS:  # matrices at once
         ac.trepl(RULES).run({"a": ac.cdc.inserts(table, time="ts")})
-    if part == "windows":  # matrices at once
         adaptive_summarizer.NODES_PER_EVENT = adaptive_summarizer.AT_FIRST = 0
-    for text in PARTS.get(part, ()):
+    for text in PARTS[part]:
         query = ac.query(text)
         query.run(table, order_by="ts")
         session = query.open(table.schema, order_by="ts")

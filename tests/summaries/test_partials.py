@@ -72,7 +72,7 @@ def found_in(query: CompiledQuery, table: pa.Table, part: Slice | None, partial:
 
 def by_value(asked: bool) -> AbstractContextManager[Any]:
     """If it is asked for, all summaries run value by value, even those that need not."""
-    return patch.object(summary_choice, "_layout", lambda *_: "it is asked for") if asked else nullcontext()
+    return patch.object(summary_choice, "_layout", lambda *_, **__: "it is asked for") if asked else nullcontext()
 
 
 @pytest.mark.property

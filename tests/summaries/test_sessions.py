@@ -134,7 +134,7 @@ def test_what_nothing_refers_to_can_be_forgotten_at_any_time(
 ) -> None:
     """Keys, texts, rows and partitions are forgotten after every batch, whatever runs the summary."""
     expected = case.run("engine")
-    layout = (lambda *_: "it is asked for") if by_value else summary_choice._layout
+    layout = (lambda *_, **__: "it is asked for") if by_value else summary_choice._layout
     with (
         patch.object(growing, "SLACK", AT_ONCE),
         patch.object(adaptive_summarizer, "NODES_PER_EVENT", 0),

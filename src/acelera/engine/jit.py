@@ -5,13 +5,14 @@ from __future__ import annotations
 import functools
 import hashlib
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
 from numba.core.options import DefaultOptions
+from numba.core.types import int64, signed_domain, unliteral
 from numba.extending import overload
 
 Array = Any
@@ -118,6 +119,7 @@ def _compiled(function: Function, **options: bool) -> Function:
     except RuntimeError:  # there is no place where a cache could be written
         return cast(Function, numba.njit(nogil=True, **options)(function))  # type: ignore[call-overload]
     made._cache._cache_file._source_stamp = SOURCES  # numba has no other way to say it
+    made.get_call_template = _for_all_numbers(made.get_call_template)
     made._cache.save_overload = _if_possible(made._cache.save_overload)
     return cast(Function, made)
 
@@ -130,6 +132,23 @@ def _if_possible(save: Callable[..., None]) -> Callable[..., None]:
             save(*given)
 
     return saving
+
+
+def _for_all_numbers(found: Callable[..., Any]) -> Callable[..., Any]:
+    """How a function is found that a kernel calls. numba would compile it anew for each constant that it is given, and
+    for whole numbers of each width.
+    """
+
+    def finding(kinds: Sequence[Any], named: Mapping[str, Any]) -> Any:
+        return found(tuple(map(_widest, kinds)), {name: _widest(kind) for name, kind in named.items()})
+
+    return finding
+
+
+def _widest(kind: Any) -> Any:
+    """A constant is as any other number."""
+    plain: Any = unliteral(kind)  # type: ignore[no-untyped-call]
+    return int64 if plain in signed_domain else plain
 
 
 _announced: set[tuple[object, ...]] = set()

@@ -40,6 +40,18 @@ class EventArrays(NamedTuple):
     ticks: Array
     floors: Array
 
+    @classmethod
+    def of(cls, letters: Array, keys: Array, rows: Array, ticks: Array, floors: Array) -> EventArrays:
+        """Of the same types whatever they come from, so that kernels are compiled once. They are only read."""
+        letters, keys, rows = (_read_only(each, np.int32) for each in (letters, keys, rows))
+        return cls(letters, keys, rows, _read_only(ticks, np.int64), _read_only(floors, np.int64))
+
+
+def _read_only(array: Array, kind: type) -> Array:
+    seen: Array = np.ascontiguousarray(array, kind).view()
+    seen.flags.writeable = False
+    return seen
+
 
 class Entries(NamedTuple):
     """Where a step leads: what it marks, the number of what it stores, the set that is reached, whether matches end.

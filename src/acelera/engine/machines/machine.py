@@ -231,7 +231,7 @@ class KernelMachine(ABC):
         """Read events; see Machine."""
         self.slots.make_room(keys)
         prepared = self._prepared(events, keys)
-        arrays = EventArrays(events.letters, events.keys, events.rows, events.ticks, events.floors)
+        arrays = EventArrays.of(events.letters, events.keys, events.rows, events.ticks, events.floors)
         self._counters[kernel.NEXT_EVENT] = 0
         seen, hits = -1, self.algebra.hits
         while True:

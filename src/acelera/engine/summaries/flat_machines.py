@@ -34,6 +34,8 @@ from acelera.engine.ticks import FAR_PAST
 
 Ints = npt.NDArray[Any]
 
+NO_EVENTS = EventArrays.of(*(np.zeros(0, np.int64) for _ in range(5)))
+
 
 class FlatMachine(ABC):
     """What both machines have: a table whose sets are known, lines of items, the backs of keys."""
@@ -60,9 +62,8 @@ class FlatMachine(ABC):
 
         Their rows are numbered from `first` on.
         """
-        letters, rows = self.own_letters(events.letters), events.rows - np.int32(first)
-        keys_read = events.keys.astype(np.int32, copy=False)
-        arrays = EventArrays(letters, keys_read, rows, events.ticks, events.floors)
+        letters, rows = self.own_letters(events.letters), events.rows - first
+        arrays = EventArrays.of(letters, events.keys, rows, events.ticks, events.floors)
         self.read_arrays(arrays, keys, kinds, given, totals, ends)
 
     def own_letters(self, letters: Ints) -> Ints:
@@ -263,14 +264,14 @@ class PaneMachine(FlatMachine):
 
     def _advance(self, events: EventArrays, at: int, algebra: Algebra, given: Given, into: Into) -> tuple[int, int]:
         step = self.table.step()
-        events = events._replace(ticks=self._spans.panes(events.ticks))
+        events = EventArrays.of(*events[:3], self._spans.panes(events.ticks), events.floors)
         window = self._window()
         return panes.read_panes(events, at, step, self.sets, algebra, given, window, into, self._asked, self._until)
 
     def close(self, kinds: Kinds, totals: Totals, until: Ints) -> None:
         """Give the windows of each key that end before a pane."""
         self._until = until
-        self.read_arrays(_no_events(), len(until), kinds, no_events(), totals, np.zeros((1, 0), np.int64))
+        self.read_arrays(NO_EVENTS, len(until), kinds, no_events(), totals, np.zeros((1, 0), np.int64))
         self._until = until[:0]
 
     @property
@@ -338,9 +339,3 @@ def _blocks(numbers: Ints, size: int) -> Ints:
     """All rows of blocks that have some numbers and are of one size."""
     found: Ints = (numbers[:, None] * size + np.arange(size)).reshape(-1)
     return found
-
-
-def _no_events() -> EventArrays:
-    """Of the types that events have, so that kernels are compiled once."""
-    letters, keys, rows = (np.zeros(0, np.int32) for _ in range(3))
-    return EventArrays(letters, keys, rows, np.zeros(0, np.int64), np.zeros(0, np.int64))
