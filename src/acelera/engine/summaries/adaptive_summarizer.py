@@ -182,5 +182,6 @@ class AdaptiveSummarizer(LazySummarizer):
         check.in_range("kept.known", self._again[:, LETTER], 0, max(len(self.matrices.letters.holding), 1))
         state = check.array(sections, "adaptive", np.int64)
         check.holds("adaptive", len(state) == 3, "is of another length")
+        check.in_range("adaptive", state[1:], 0, 2**50)
         self.by_matrices, self._events = bool(state[0]), int(state[1])
         self._counters[contexts.LOOKED_AT] = state[2]
