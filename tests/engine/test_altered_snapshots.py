@@ -14,6 +14,7 @@ import pytest
 
 import acelera as ac
 from acelera.engine.storage.snapshots import pack, unpack
+from acelera.engine.summaries import adaptive_summarizer
 from strategies import long_stream
 
 QUERIES = [
@@ -29,6 +30,12 @@ QUERIES = [
     "MATCH A AS a ; B AS b FILTER a.d * 2 < b.d AND a.s <> b.s WITHIN 9 EVENTS",  # by value
     "MATCH (A AS a ; C AS c FILTER a.d + 1 <> c.d) UNLESS (B ; B) PARTITION BY k WITHIN 3 SECONDS",
     "SELECT x.v MATCH (A ; B) AS x FILTER x[same(s)] PARTITION BY k WITHIN 9 EVENTS",  # split
+    "SUMMARIZE count(*), max(b.s) AS m MATCH A AS a ; B AS b PARTITION BY k BY a.s, k",  # summaries
+    "SUMMARIZE count(*), max(b.s) AS m MATCH A AS a ; B AS b FILTER a.v < b.v BY a.s OVER 9 SECONDS EVERY 2 SECONDS",
+    "SUMMARIZE count(*), first(b.s) AS m MATCH A AS a ; B AS b WITHIN 9 SECONDS BY a.s",  # nodes
+    "SUMMARIZE count(*), max(b.s) AS m MATCH A ; B AS b WITHIN 9 EVENTS BY end",  # matrices
+    "SUMMARIZE count(*), max(b.s) AS m MATCH A ; B AS b PARTITION BY k BY k OVER 9 SECONDS EVERY 3 SECONDS",
+    "SUMMARIZE product(b.v) AS m MATCH A AS a ; B AS b PARTITION BY k BY a.s",  # by value
 ]
 TABLE = long_stream(7, 120, 3, 50)
 OPTIONS: dict[str, Any] = {"order_by": "ts", "ties": "error"}
@@ -64,7 +71,7 @@ def altered_array(array: Any, rng: random.Random) -> Any:
     array = array.copy()
     at = tuple(rng.randrange(size) for size in array.shape)
     number = rng.choice([*ODD_NUMBERS, int(array[at]) + 1, int(array[at]) - 1, len(array), len(array) - 1])
-    array[at] = np.int64(number).astype(array.dtype)
+    array[at] = np.int64((number + 2**63) % 2**64 - 2**63).astype(array.dtype)
     return array
 
 
@@ -97,6 +104,7 @@ def go_on(query: ac.Query, snapshot: bytes) -> str:
 def alter_all(text: str, times: int, seed: int) -> None:
     """Alter each section so many times; what is not an AceleraError, or never ends, ends the process."""
     faulthandler.enable()
+    adaptive_summarizer.NODES_PER_EVENT = adaptive_summarizer.AT_FIRST = 0  # matrices at once
     query, rng = ac.query(text), random.Random(seed)
     sections = sections_of(query)
     assert go_on(query, pack(query._fingerprint, sections)) == "went on"

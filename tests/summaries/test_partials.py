@@ -11,7 +11,7 @@ from zlib import crc32
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import acelera as ac
@@ -30,6 +30,8 @@ from acelera.language.schema import schema_of
 from acelera.spark.slices import Slices, WindowSlices
 from acelera.spark.summary_shares import Shares, batch_shares
 from summaries.strategies import SummaryCase, long_cases, rare_cases, same, short_cases
+
+EXAMPLES = settings(max_examples=int(os.environ.get("ACELERA_EXAMPLES", "30")))
 
 
 def compiled(case: SummaryCase) -> CompiledQuery:
@@ -76,6 +78,7 @@ def by_value(asked: bool) -> AbstractContextManager[Any]:
 
 
 @pytest.mark.property
+@EXAMPLES
 @pytest.mark.parametrize("value_by_value", [False, True])
 @given(case=st.one_of(short_cases(), long_cases()), workers=st.integers(1, 3))
 def test_what_workers_find_of_keys_is_merged(case: SummaryCase, workers: int, value_by_value: bool) -> None:
@@ -98,6 +101,7 @@ def found_of_keys(case: SummaryCase, workers: int) -> pa.Table | str:
 
 
 @pytest.mark.property
+@EXAMPLES
 @pytest.mark.parametrize("value_by_value", [False, True])
 @given(
     case=st.one_of(short_cases(), long_cases()),
@@ -152,6 +156,7 @@ def test_events_of_a_slice_stand_where_they_stood_when_matrices_take_over() -> N
 
 
 @pytest.mark.property
+@EXAMPLES
 @pytest.mark.parametrize("value_by_value", [False, True])
 @given(
     case=st.one_of(short_cases(), long_cases()),
@@ -195,6 +200,7 @@ def timed(case: SummaryCase, within: ast.Within | None = None, over: ast.Over | 
 
 
 @pytest.mark.property
+@EXAMPLES
 @given(
     case=st.one_of(short_cases(), long_cases(), rare_cases()),
     cuts=st.lists(st.integers(0, 300), max_size=4),

@@ -121,6 +121,7 @@ class AdaptiveSummarizer(LazySummarizer):
         super().load(sections, now)
         state = check.array(sections, "adaptive", np.int64)
         check.holds("adaptive", len(state) == 3, "is of another length")
+        check.in_range("adaptive", state[1:], 0, 2**50)
         self._events, self._counters[contexts.LOOKED_AT] = int(state[1]), state[2]
         if state[0]:
             self.matrices = SlidingMachine(self._how, self._alphabet)

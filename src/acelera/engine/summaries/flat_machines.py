@@ -307,6 +307,14 @@ class PaneMachine(FlatMachine):
         super().keep_keys(keys)
         self._pane, self._following, self._group = self._pane[keys], self._following[keys], self._group[keys]
 
+    def load(self, sections: Mapping[str, Any]) -> None:
+        """Go on from a snapshot."""
+        super().load(sections)
+        length, every, lowest, _ = self._shape.tolist()
+        busy = self.lines.busy(len(self.lines.arrays.head))
+        first = np.maximum((self._pane[busy] - length) // every + 1, lowest)
+        check.holds("following", bool((self._following[busy] == first).all()), "is not the window that comes next")
+
     def compact(self, floor: int) -> None:
         """Panes are given up when their windows are given."""
 

@@ -102,6 +102,27 @@ def find_items(line: LineArrays, held: Array, front: Array) -> None:
             item = line.after[item]
 
 
+@kernel
+def lead_on(line: LineArrays, found: Array) -> bool:
+    """Whether each item is in one line, or in the one of those that are not used; and lines are what they should be."""
+    for key in range(len(line.head)):
+        item, last, middle = line.head[key], NONE, line.middle[key] == NONE
+        while item != NONE:
+            if found[item] or line.before[item] != last:
+                return False
+            found[item], last, middle = True, item, middle or item == line.middle[key]
+            item = line.after[item]
+        if last != line.tail[key] or not middle:
+            return False
+    item = line.free[0]
+    while item != NONE:
+        if found[item]:
+            return False
+        found[item] = True
+        item = line.after[item]
+    return bool(found.all())
+
+
 class Lines:
     """The lines of all keys."""
 
@@ -192,7 +213,14 @@ def _checked_line(arrays: LineArrays) -> None:
     for name in ("matrix", "next_matrix"):
         check.in_range(f"line.{name}", getattr(arrays, name), NONE, matrices)
     check.holds("line.free", len(arrays.free) == 2, "is of another length")
-    check.in_range("line.free", arrays.free, NONE, max(items, matrices))
+    check.in_range("line.free", arrays.free, NONE, np.array([items, matrices]))
+    found = np.zeros(items, np.bool_)
+    check.holds("line.after", lead_on(arrays, found), "leads in a circle, or elsewhere than it should")
+    used, following = np.bincount(arrays.matrix[arrays.matrix != NONE], minlength=matrices), arrays.free[1]
+    while following != NONE and not used[following]:
+        used[following], following = 1, arrays.next_matrix[following]
+    check.holds("line.matrix", bool((used == 1).all()) and following == NONE, "has a place twice, or lacks one")
+    check.holds("line.head", bool(((arrays.head == NONE) | (arrays.matrix != NONE)).all()), "has no matrix")
 
 
 def _chained(size: int) -> Ints:

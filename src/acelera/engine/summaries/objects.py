@@ -269,6 +269,7 @@ class ObjectTotals:
         for key, coded in sections[name]:
             check.whole(name, *key)
             count, states = decode(coded)
+            check.holds(name, isinstance(count, int) and count > 0, "has no number of matches")
             check.holds(name, len(key) == self._width and len(states) == len(self.folds), "has another width")
             self._groups[tuple(key)] = (count, states)
 

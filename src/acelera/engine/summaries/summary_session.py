@@ -14,6 +14,7 @@ from acelera.engine.machines.table_machine import TableMachine
 from acelera.engine.session.incoming import Incoming
 from acelera.engine.session.pages import Page
 from acelera.engine.session.session import Session
+from acelera.engine.storage import validation as check
 from acelera.engine.storage.snapshots import Section, fingerprint_of, pack
 from acelera.engine.summaries.rows import ResultRows
 from acelera.engine.summaries.stretches import Slice, seed
@@ -138,6 +139,7 @@ class SummarySession(Session):
         self.summarizer.load(sections, state["clock"])
         self.summarizer.check_numbers()
         self._floor, self._given, self._now = state["floor"], state["given"], state["now"]
+        check.whole("state", self._floor, self._given, *([] if self._now is None else [self._now]))
 
     def _read(self, batch: pa.RecordBatch, numbers: Ints, starting_before: int | None) -> Iterator[Page]:
         arrived = self.incoming.check(batch, numbers)
