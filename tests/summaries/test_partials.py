@@ -1,5 +1,6 @@
 """Totals that several workers have found of groups, merged, are those that one finds alone."""
 
+import os
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
