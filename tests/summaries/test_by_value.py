@@ -263,25 +263,28 @@ FUNCTIONS = ["sum", "avg", "min", "range", "variance", "count", "residue", "mean
 FOLDS = [*itertools.product(FUNCTIONS, ["int", "float", "decimal"]), ("product", "int"), ("product", "float")]
 
 
+OFTEN = st.lists(st.tuples(st.integers(-4, 4), st.integers(1, 9)), min_size=1, max_size=4)
+"""Numbers, and how often each counts."""
+
+
 @pytest.mark.parametrize(("function", "kind"), FOLDS)
-@given(data=st.data())
-def test_a_value_that_counts_often_is_that_value_often(function: str, kind: str, data: st.DataObject) -> None:
-    define()
-    numbers = st.integers(-4, 4)
-    drawn = data.draw(st.lists(st.tuples(numbers, st.integers(1, 9)), min_size=1, max_size=4))
-    values = [({"int": int, "float": float, "decimal": Decimal}[kind](value), times) for value, times in drawn]
+def test_a_value_that_counts_often_is_that_value_often(function: str, kind: str) -> None:
     schema = {"type": str, "v": {"int": "int", "float": "float", "decimal": pa.decimal128(9, 2)}[kind]}
-    aggregate = find_aggregate(function)
-    assert aggregate is not None
-    total = total_of(f"{function}(A.v)", schema)
-    fold = folding.fold_of(total)
-    assert fold is not None
-    state, plain = fold.identity, aggregate.identity
-    for value, times in values:
-        state = fold.step(state, 1, value, times, False)
-        for _ in range(times):
-            plain = aggregate.step(plain, 1, value, False)
-    assert fold.value(state) == pytest.approx(aggregate.value(plain))
+    of_kind = {"int": int, "float": float, "decimal": Decimal}[kind]
+    aggregate, fold = find_aggregate(function), folding.fold_of(total_of(f"{function}(A.v)", schema))
+    assert aggregate is not None and fold is not None
+
+    @given(OFTEN)
+    def holds(drawn: list[tuple[int, int]]) -> None:
+        state, plain = fold.identity, aggregate.identity
+        for number, times in drawn:
+            value = of_kind(number)
+            state = fold.step(state, 1, value, times, False)
+            for _ in range(times):
+                plain = aggregate.step(plain, 1, value, False)
+        assert fold.value(state) == pytest.approx(aggregate.value(plain))
+
+    holds()
 
 
 def total_of(item: str, schema: dict[str, Any]) -> Any:
