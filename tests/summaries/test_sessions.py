@@ -112,6 +112,7 @@ def test_matrices_take_over_at_any_time(
     with (
         patch.object(adaptive_summarizer, "NODES_PER_EVENT", 0),
         patch.object(adaptive_summarizer, "AT_FIRST", nodes),
+        patch.object(adaptive_summarizer, "FIRST_HITS", hits),
         patch.object(adaptive_summarizer, "MOST_HITS", hits),
     ):
         assert same(expected, in_cuts(case, cuts, taken_up))

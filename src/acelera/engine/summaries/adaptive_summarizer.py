@@ -26,8 +26,8 @@ Ints = npt.NDArray[Any]
 
 NODES_PER_EVENT, AT_FIRST = 12, 20_000
 """So many nodes may be looked at for each event, and so many more, before matrices are worth it."""
-MOST_HITS = 1 << 10
-"""After so many hits it is seen whether they are worth it."""
+FIRST_HITS, MOST_HITS = 1 << 8, 1 << 12
+"""After so many hits at first, and so many at most, it is seen whether they are worth it."""
 
 NO_STORED = np.zeros((0, 1), np.int64)
 
@@ -44,7 +44,7 @@ class AdaptiveSummarizer(LazySummarizer):
 
     def _begin(self) -> None:
         super()._begin()
-        self.arena.hits = Hits(MOST_HITS, self.arena.value_type)
+        self.arena.hits = Hits(FIRST_HITS, self.arena.value_type)
 
     def _fold(self, events: Events, keys: int, parts: Ints, ends: Ints) -> None:
         first, given = self._rows.rows, self._given(events, parts, NO_STORED)
@@ -60,6 +60,8 @@ class AdaptiveSummarizer(LazySummarizer):
                 left = events.only(np.arange(read, len(events)))
                 self._fold_by_matrices(self.matrices, left, keys, given, ends, first)
                 return
+            if len(self.arena.hits.arrays.row) < MOST_HITS:
+                self.arena.hits.make_room()
         self._events += len(events)
 
     def _fold_by_matrices(
