@@ -132,6 +132,10 @@ SHARED = [
     ("SUMMARIZE log2_count(*), last(b.s) AS s, avg(b.v) AS mean MATCH A ; B+ AS b ; C", "gives a matrix"),
     ("SUMMARIZE count(*), min(b.v) AS least MATCH A AS a ; B AS b BY a.v, end_time", "multiplied in the order"),
     ("SUMMARIZE count(*) MATCH A AS a ; B AS b FILTER a.v < b.v", "one task reads the whole stream in order"),
+    ("SUMMARIZE max(m.t) AS t MATCH A ; B+ AS b AGG m[t <- sum(b.v)] PARTITION BY k BY k", "complete in its task"),
+    ("SUMMARIZE min(m.t) AS t MATCH A ; B+ AS b AGG m[t <- sum(b.v)] WITHIN 9 SECONDS", "in the slice it starts in"),
+    ("SUMMARIZE max(m.t) AS t MATCH A ; B+ AS b AGG m[t <- sum(b.v)]", "one task reads the whole stream in order"),
+    ("SUMMARIZE count(*) MATCH A ; B OVER 20 EVENTS", "in order, since positions count"),
 ]
 
 

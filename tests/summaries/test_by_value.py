@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 import acelera as ac
 from acelera.engine.summaries import folding, summary_choice
+from acelera.engine.summaries.component_summarizer import ByComponents
 from acelera.engine.summaries.object_summarizer import ObjectSummarizer
-from acelera.engine.summaries.summarizer import ByComponents
 from acelera.engine.summaries.summary_session import SummarySession
 from acelera.language.aggregates import Failure, find_aggregate
 from acelera.language.schema import schema_of

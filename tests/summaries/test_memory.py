@@ -13,10 +13,10 @@ from acelera.engine.storage import growing
 from acelera.engine.storage.snapshots import pack, unpack
 from acelera.engine.summaries import adaptive_summarizer
 from acelera.engine.summaries.adaptive_summarizer import AdaptiveSummarizer
+from acelera.engine.summaries.component_summarizer import ComponentSummarizer
 from acelera.engine.summaries.flat_summarizer import FlatSummarizer
 from acelera.engine.summaries.lazy_summarizer import LazySummarizer
 from acelera.engine.summaries.object_summarizer import ObjectSummarizer
-from acelera.engine.summaries.summarizer import ComponentSummarizer
 from acelera.engine.summaries.summary_session import SummarySession
 from tiers import slow
 

@@ -9,9 +9,9 @@ from typing import Any
 import pyarrow as pa
 
 from acelera.engine.compiled_query import CompiledQuery
+from acelera.engine.summaries.component_summarizer import ComponentSummarizer
 from acelera.engine.summaries.matrices import STRETCH, matrix
 from acelera.engine.summaries.stretches import Slice
-from acelera.engine.summaries.summarizer import ComponentSummarizer
 from acelera.engine.summaries.summary_session import SummarySession
 from acelera.spark.schemas import spark_schema
 from acelera.spark.slices import SLICE, Slices, WindowSlices, parallelism, runs

@@ -27,8 +27,8 @@ class Shares:
     """How a stream is `cut`, by which `keys`, and whether groups are `merged` that several tasks have found parts of.
 
     `grouped` says that groups are told apart by something, so that several tasks can merge. What is merged may be found
-    `by_value`; a total that is `staying` has states that cannot travel, so that nothing can be merged. `reachable` are
-    the sets of states that matches may come into a stretch in.
+    `by_value`; a total that is `staying` has states that cannot travel, so that nothing can be merged. If positions
+    are `counted`, time cuts nothing. `reachable` are the sets of states that matches may come into a stretch in.
     """
 
     cut: str
@@ -37,6 +37,7 @@ class Shares:
     grouped: bool = True
     by_value: bool = False
     staying: str | None = None
+    counted: bool = False
     reachable: Reachable | None = None
 
     def lines(self) -> list[str]:
@@ -63,6 +64,8 @@ class Shares:
                     "sent and merged, as numbers, texts and tuples of them are; PARTITION BY with all its attributes "
                     "in BY would split it"
                 ]
+            case _ if self.counted:
+                found = ["one task reads the whole stream in order, since positions count: PARTITION BY would split it"]
             case _:
                 found = ["one task reads the whole stream in order: PARTITION BY, WITHIN or OVER a time would split it"]
         totals = "states of totals, value by value," if self.by_value else "totals"
@@ -111,7 +114,7 @@ def batch_shares(query: CompiledQuery, counts: bool) -> Shares:
     if plan.split_by and not counts and not summary.compares_positions:
         return merged(KEYS, tuple(plan.split_by))
     if counts:
-        return Shares(WHOLE)
+        return Shares(WHOLE, counted=True)
     if strategy.spans is not None:
         return Shares(WINDOWS) if strategy.spans.length + strategy.spans.every < LONGEST else Shares(WHOLE)
     if clauses.within is not None:

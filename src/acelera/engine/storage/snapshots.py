@@ -29,7 +29,7 @@ from acelera.errors import SnapshotError
 from acelera.language.aggregates import INT64, NULLED, Failure
 from acelera.language.events import Moment, Value
 
-VERSION = 3
+VERSION = 4
 """The format; whatever changes the meaning of a snapshot's bytes counts it up."""
 
 Json = Any

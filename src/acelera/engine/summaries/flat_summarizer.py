@@ -12,8 +12,9 @@ from acelera.engine.nodes.components import Kinds
 from acelera.engine.nodes.vector_arena import NO_RANKS
 from acelera.engine.predicates.letters import Alphabet
 from acelera.engine.storage.renumbering import Reference
+from acelera.engine.summaries.component_summarizer import ByComponents
 from acelera.engine.summaries.flat_machines import PaneMachine
-from acelera.engine.summaries.summarizer import ByComponents, Groups
+from acelera.engine.summaries.summarizer import Groups
 from acelera.engine.summaries.summary_plan import SummaryPlan
 from acelera.engine.ticks import FAR_PAST
 

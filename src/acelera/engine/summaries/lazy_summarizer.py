@@ -27,9 +27,9 @@ from acelera.engine.storage.growing import grown, wasteful, widened
 from acelera.engine.storage.renumbering import Reference, in_column
 from acelera.engine.storage.snapshots import Section
 from acelera.engine.summaries import contexts
+from acelera.engine.summaries.component_summarizer import ByComponents
 from acelera.engine.summaries.contexts import Contexts
 from acelera.engine.summaries.recipes import TEXT
-from acelera.engine.summaries.summarizer import ByComponents
 from acelera.engine.summaries.summary_plan import SummaryPlan
 from acelera.engine.summaries.totals import Totals
 from acelera.engine.summaries.transfers import Algebra

@@ -17,12 +17,12 @@ from acelera.engine.jit import Array, kernel
 from acelera.engine.nodes.components import Components, Kinds, multiply
 from acelera.engine.nodes.vector_arena import components_in
 from acelera.engine.registers.interned import Strings
+from acelera.engine.summaries.component_summarizer import ComponentSummarizer
 from acelera.engine.summaries.finishing import finished
 from acelera.engine.summaries.grouping import ATTRIBUTE
 from acelera.engine.summaries.layout import Layout
 from acelera.engine.summaries.partials import KeyNumbers, component_fields, components_of, texts_at, unfinished
 from acelera.engine.summaries.rows import ResultRows
-from acelera.engine.summaries.summarizer import ComponentSummarizer
 from acelera.engine.summaries.totals import Totals
 from acelera.language.summary import Summarized
 

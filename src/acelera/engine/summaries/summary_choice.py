@@ -6,6 +6,7 @@ from acelera.engine.machines.choice import Strategy
 from acelera.engine.machines.reachable import Reachable, reachable_sets
 from acelera.engine.predicates.letters import Alphabet
 from acelera.engine.summaries.adaptive_summarizer import AdaptiveSummarizer
+from acelera.engine.summaries.component_summarizer import ComponentSummarizer
 from acelera.engine.summaries.flat_summarizer import MOST_SETS, FlatSummarizer
 from acelera.engine.summaries.grouping import ATTRIBUTE, PANE, POSITION, TIME, Grouping, Known, grouping_of
 from acelera.engine.summaries.inner_folds import carried, fold_of
@@ -16,7 +17,7 @@ from acelera.engine.summaries.object_partials import STATE_FIELDS, MergingObject
 from acelera.engine.summaries.object_summarizer import ObjectSummarizer
 from acelera.engine.summaries.partials import Merging, MergingComponents, PartialRows, component_fields
 from acelera.engine.summaries.recipes import said
-from acelera.engine.summaries.summarizer import ComponentSummarizer, Summarizer
+from acelera.engine.summaries.summarizer import Summarizer
 from acelera.engine.summaries.summary_plan import SummaryPlan
 from acelera.engine.summaries.windows import bounds_of, spans_of
 from acelera.language.checker import Checked

@@ -16,9 +16,10 @@ from acelera.engine.session.pages import Page
 from acelera.engine.session.session import Session
 from acelera.engine.storage import validation as check
 from acelera.engine.storage.snapshots import Section, fingerprint_of, pack
+from acelera.engine.summaries.component_summarizer import ComponentSummarizer
 from acelera.engine.summaries.rows import ResultRows
 from acelera.engine.summaries.stretches import Slice, seed
-from acelera.engine.summaries.summarizer import ComponentSummarizer, Groups
+from acelera.engine.summaries.summarizer import Groups
 from acelera.engine.summaries.summary_choice import SummaryStrategy
 from acelera.engine.summaries.summary_columns import times
 from acelera.engine.ticks import FAR_PAST
