@@ -24,6 +24,9 @@ PATTERNS = [
     f"(A ; B+ AS b AGG m[{PASSED}])+",
     f"(A ; B+ AS b AGG m[{MADE}]) ALL C",
     f"(A ; B+ AS b AGG m[{MADE}]) AS x FILTER x[increasing(v)]",
+    f"A ; (B+ AS b AGG b[n <- count(b)]) AGG m[{MADE}]",  # b also holds what has no v
+    f"(A ; B+ AS b AGG b[n <- count(A), v <- count(b)]) AGG m[{PASSED}]",
+    f"((A ; B AS b PROJECT b(w)) OR B AS b)+ AGG m[{MADE}]",
 ]
 ADDED = [f"{f}(m.{a})" for f in ("sum", "avg") for a in "tcdw"]
 CARRIED = [f"{f}(m.{a})" for f in ("min", "max", "range") for a in ("t", "c", "d", "w", "lo", "hi")]
@@ -72,6 +75,16 @@ def test_the_meaning_is_the_same(
 ) -> None:
     query, table = ac.query(f"SUMMARIZE {items} MATCH {pattern}{around}"), table_of(rows, missing)
     assert same(query.run(table, method="semantics"), query.run(table))
+
+
+def test_what_lacks_an_attribute_is_null_in_a_fold() -> None:
+    rows = [{"type": "A", "v": 5}]
+    for function in ("max", "sum", "count"):
+        for total in ("max", "min", "sum", "avg"):
+            made = f"(A AS x)+ AGG x[n <- count(x)] AGG m[t <- {function}(x.v"
+            strict, passing = (f"SUMMARIZE {total}(m.t) AS t MATCH {made}{end}" for end in (")]", " IGNORE NULLS)]"))
+            assert ac.query(strict).run(rows).to_pylist() == [{"t": None}], strict
+            assert ac.query(passing).run(rows).to_pylist() == [{"t": 1 if function == "count" else 5}], passing
 
 
 def told(text: str) -> str:

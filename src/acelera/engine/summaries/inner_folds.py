@@ -18,7 +18,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 
-from acelera.automata.terms import Attr, Term
+from acelera.automata.terms import Attr, Const, Term
 from acelera.engine.nodes import components as op
 from acelera.engine.plan import Action, Fold, Plan, fold_under, marks_of
 from acelera.engine.summaries.recipes import (
@@ -84,9 +84,14 @@ class FoldedTotal(ABC):
         return [term for step in action.folds if step.fold == self.index for term in step.given]
 
     def _column(self, term: Term) -> int:
-        """The column that a value stands in, -1 if it does not matter."""
-        form = ANYTHING if self.fold.function == "count" else self.recipe.form
-        return self.builder.column(Given(term.name, form)) if isinstance(term, Attr) else -1
+        """The column that a value stands in; -1 if it is no column, but counts whatever it is."""
+        counts = self.fold.function == "count"
+        form = ANYTHING if counts else self.recipe.form
+        if isinstance(term, Attr) or term == Const(None):
+            return self.builder.column(Given(term.name if isinstance(term, Attr) else None, form))
+        if not counts:
+            raise UnsupportedError(f"{said(self.total.value)} is over constants that AGG has folded")
+        return -1
 
 
 class AddedTotal(FoldedTotal):
