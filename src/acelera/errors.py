@@ -118,7 +118,9 @@ class AggregateError(AceleraError):
 
 
 class TooManyMatchesError(AceleraError):
-    """A result that does not fit into memory, or has more than 100 million rows; `limit=…` gives the first of them.
+    """A result, or partial matches, that do not fit into memory, or a result of more than 100 million rows.
+
+    Of matches, `limit=…` gives the first.
 
     >>> import warnings
     >>> import acelera as ac

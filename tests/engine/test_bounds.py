@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import acelera as ac
 from acelera.engine.nodes.matches import LISTED_MATCHES
 from acelera.engine.session import bounds
+from acelera.engine.storage import growing
 
 FORTY = [{"type": "A", "v": number} for number in range(40)]
 """With A+ they have 2^40 matches."""
@@ -120,6 +121,25 @@ def test_memory_that_runs_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("acelera.engine.results.presenter.Presenter.present", full)
     with pytest.raises(ac.TooManyMatchesError, match=r"over 40 events, and memory has run out\. limit="):
         EVERY_CHOICE.run(FORTY)
+
+
+DOUBLING = [{"type": "A", "v": 2**number} for number in range(40)]
+"""Each combination of these has a sum of its own."""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT start, end MATCH A+ AS a AGG m[t <- sum(a.v)] FILTER m.t = -1",
+        "SUMMARIZE stddev(m.t) AS t MATCH A+ AS a AGG m[t <- sum(a.v)]",
+        "SUMMARIZE count(*) MATCH A AS a ; A+ AS b BY a.v, end",
+    ],
+)
+def test_what_is_remembered_does_not_fill_memory(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(growing, "memory", lambda: 1 << 21)
+    events = DOUBLING if "sum" in text else [{"type": "A", "v": number} for number in range(30_000)]
+    with pytest.raises(ac.TooManyMatchesError, match="too many partial matches, .* a quarter of memory. WITHIN"):
+        ac.query(text).run(events)
 
 
 def test_memory_is_known() -> None:

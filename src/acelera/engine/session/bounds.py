@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
 from typing import Protocol
 
 from acelera.engine.session.pages import Page
+from acelera.engine.storage.growing import memory
 from acelera.errors import AceleraWarning, TooManyMatchesError, UsageError
 
 MOST_MATCHES = 100_000_000
@@ -100,18 +99,6 @@ def check_limit(limit: object) -> None:
     """A limit is a number of matches."""
     if limit is not None and (not isinstance(limit, int) or isinstance(limit, bool) or limit < 1):
         raise UsageError(f"limit={limit!r} is not a number of matches: it is 1 or more, or None for all of them")
-
-
-def memory() -> int:
-    """How much memory this process may use, in bytes, as far as the system tells; what is left of it is not asked."""
-    sizes = [1 << 63]
-    if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
-        sizes.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-    container = Path("/sys/fs/cgroup/memory.max")
-    if container.is_file():
-        told = container.read_text(encoding="ascii").strip()
-        sizes += [int(told)] if told.isdigit() else []
-    return min(sizes)
 
 
 def _too_many(session: Counting, why: str) -> TooManyMatchesError:
