@@ -138,7 +138,7 @@ DOUBLING = [{"type": "A", "v": 2**number} for number in range(40)]
 def test_what_is_remembered_does_not_fill_memory(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(growing, "memory", lambda: 1 << 21)
     events = DOUBLING if "sum" in text else [{"type": "A", "v": number} for number in range(30_000)]
-    with pytest.raises(ac.TooManyMatchesError, match="too many partial matches, .* a quarter of memory. WITHIN"):
+    with pytest.raises(ac.TooManyMatchesError, match=r"too many partial matches, .* a quarter of memory\. WITHIN"):
         ac.query(text).run(events)
 
 
