@@ -4,6 +4,7 @@ import datetime
 import math
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -37,6 +38,40 @@ def starts(query: str, times: list[int], kind: pa.DataType, method: str) -> list
     return list(zip(*columns, strict=True))
 
 
+# --- types --------------------------------------------------------------------------------------------------------
+
+TEXTS = ["x", "y", None, "z", "x", "y"]
+NUMBERS = [1.5, None, 2.5, 1.5, 0.0, 2.5]
+ODD = {
+    "views": pa.array(TEXTS, pa.string_view()),
+    "large": pa.array(TEXTS, pa.large_string()),
+    "a dictionary": pa.array(TEXTS).dictionary_encode(),
+    "a dictionary of views": pa.DictionaryArray.from_arrays([0, 1, None, 2, 0, 1], pa.array(["x", "y", "z"], pa.string_view())),
+    "runs": pa.RunEndEncodedArray.from_arrays([1, 2, 3, 4, 5, 6], TEXTS),
+    "half floats": pa.array(np.array([1.5, 0, 2.5, 1.5, 0.0, 2.5], np.float16), mask=np.array([v is None for v in NUMBERS])),
+}
+
+
+@pytest.mark.parametrize("kind", ODD)
+@pytest.mark.parametrize(
+    ("query", "condition"),
+    [
+        ("SUMMARIZE count(*) AS n, max(b.k) AS m MATCH A AS a ; B AS b BY a.k", "a_k"),
+        ("SUMMARIZE count(*) AS n, first(b.k) AS m MATCH A AS a ; B AS b WITHIN 3 EVENTS BY b.k, end", "b_k"),
+        ("SUMMARIZE count(*) AS n, max(m.t) AS m MATCH A AS a ; B+ AS b AGG m[t <- min(b.k)] BY a.k", "a_k"),
+        ("SUMMARIZE count(*) AS n, last(b.k) AS m MATCH (A OR B) AS b PARTITION BY k BY k", "k"),
+    ],
+)
+def test_types_that_arrow_can_do_little_with(kind: str, query: str, condition: str, method: str) -> None:
+    plain = pa.array(NUMBERS, pa.float32()) if kind == "half floats" else pa.array(TEXTS)
+    one, other = (pa.table({"type": ["A", "B"] * 3, "k": column}) for column in (ODD[kind], plain))
+    limit = "0.5" if kind == "half floats" else "'a'"
+    for text in (query, f"{query} HAVING {condition} > {limit} OR m IS NULL"):
+        found = rows(text, one, method)
+        assert found == rows(text, other, method)
+        assert found
+
+
 # --- windows ------------------------------------------------------------------------------------------------------
 
 
@@ -49,6 +84,19 @@ def test_windows_that_overlap_before_1970(method: str) -> None:
     # A pair -4, 3 is within [-5, 5) alone; -10 … 0 and 0 … 10 hold one event each.
     found = starts("MATCH (A AS x)+ OVER 10 SECONDS EVERY 5 SECONDS", [-4, 3], pa.timestamp("s"), method)
     assert found == [(-10, 0, 1), (-5, 5, 3), (0, 10, 1)]
+
+
+@pytest.mark.parametrize("time", [2**63 - 1, 1 - 2**63])
+def test_windows_that_have_no_time_are_refused(time: int, method: str) -> None:
+    with pytest.raises(ac.AceleraError, match=r"timestamp\[us\], which reaches farther"):
+        starts("MATCH A OVER 1 HOURS", [time], pa.timestamp("ns"), method)
+    assert starts("MATCH A OVER 1 HOURS", [time // 1000], pa.timestamp("us"), method)
+
+
+def test_windows_of_centuries(method: str) -> None:
+    day, late = 86_400 * 10**9, 1_700_000_000 * 10**9
+    found = starts("MATCH A OVER 60000 DAYS EVERY 30000 DAYS", [late], pa.timestamp("ns"), method)
+    assert found == [(-30000 * day, 30000 * day, 1), (0, 60000 * day, 1)]
 
 
 def test_windows_are_exact_to_the_nanosecond(method: str) -> None:

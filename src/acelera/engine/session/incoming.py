@@ -95,6 +95,10 @@ class Incoming:
         """Bytes that are no text are refused before anything looks at them."""
         refuse_bad_text(table, numbers if self._numbered else None)
 
+    def place_of(self, number: int) -> str:
+        """How messages about a row begin."""
+        return f"row {number}: " if self._numbered else ""
+
     # --- events ---------------------------------------------------------------------------------------------------
 
     def check(self, batch: pa.RecordBatch, numbers: Ints) -> Arrived:

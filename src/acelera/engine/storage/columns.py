@@ -62,15 +62,15 @@ def decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 def picked(table: pa.Table, rows: npt.NDArray[Any]) -> pa.Table:
     """Some rows of a table, whatever its types."""
-    return _cast(in_ordinary_types(table).take(pa.array(rows)), table.schema)
+    return in_types_of(in_ordinary_types(table).take(pa.array(rows)), table.schema)
 
 
 def in_ordinary_types(table: pa.Table) -> pa.Table:
     """A table in the types in which values are kept."""
-    return _cast(table, pa.schema([each.with_type(ordinary(each.type)) for each in table.schema]))
+    return in_types_of(table, pa.schema([each.with_type(ordinary(each.type)) for each in table.schema]))
 
 
-def _cast(table: pa.Table, schema: pa.Schema) -> pa.Table:
+def in_types_of(table: pa.Table, schema: pa.Schema) -> pa.Table:
     """A table with columns of these types; those that have them are left alone, since Arrow casts structs amiss."""
     pairs = zip(table.columns, schema, strict=True)
     return pa.table([column if column.type == kind.type else column.cast(kind.type) for column, kind in pairs], schema)

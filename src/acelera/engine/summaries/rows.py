@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from acelera.engine.predicates.masks import Batch, expression_values, predicate_mask
+from acelera.engine.storage.columns import in_ordinary_types, in_types_of, ordinary, picked
 from acelera.engine.summaries.windows import Spans
 from acelera.language.lowering import lower
 from acelera.language.summary import Summarized
@@ -27,7 +28,7 @@ class ResultRows:
         self._expressions = [lower(item.expression) for item in summary.items]
         self._having = None
         if summary.having is not None:
-            types = {each.name: from_arrow(each.type) for each in self.schema}
+            types = {each.name: from_arrow(ordinary(each.type)) for each in self.schema}
             self._having = predicate_mask(lower(summary.having), types)
 
     def rows(self, windows: Ints | None, keys: list[Any], totals: list[Any]) -> pa.RecordBatch:
@@ -35,22 +36,23 @@ class ResultRows:
         columns: dict[str, Any] = {}
         if windows is not None:
             columns |= self._windows(windows)
-        columns |= {column.name: each.cast(column.type) for column, each in zip(self.summary.keys, keys, strict=True)}
+        columns |= {
+            column.name: each.cast(ordinary(column.type)) for column, each in zip(self.summary.keys, keys, strict=True)
+        }
         length = len(totals[0]) if totals else 0
         known = {total.name: column for total, column in zip(self.summary.totals, totals, strict=True)}
         for item, expression in zip(self.summary.items, self._expressions, strict=True):
-            columns[item.name] = expression_values(expression, self._types, Batch(known, length), item.type.arrow)
-        batch = pa.RecordBatch.from_arrays([columns[name] for name in self.schema.names], schema=self.schema)
+            kind = ordinary(item.type.arrow)
+            columns[item.name] = expression_values(expression, self._types, Batch(known, length), kind)
+        found = pa.table({name: columns[name] for name in self.schema.names})
         if self._having is not None:
-            kept = self._having(dict(zip(batch.schema.names, batch.columns, strict=True)), length)
-            batch = batch.filter(pa.array(kept))
-        return batch
+            found = found.filter(pa.array(self._having({name: columns[name] for name in self.schema.names}, length)))
+        return _one_batch(in_types_of(found, self.schema))
 
     def rows_in_order(self, windows: Ints | None, keys: list[Any], totals: list[Any]) -> pa.RecordBatch:
         """The same by window, then by keys."""
         rows = self.rows(windows, keys, totals)
-        arranged = self.in_order(pa.Table.from_batches([rows])).combine_chunks()
-        return arranged.to_batches()[0] if rows.num_rows else rows
+        return _one_batch(self.in_order(pa.Table.from_batches([rows])))
 
     def _windows(self, windows: Ints) -> dict[str, Any]:
         assert self._spans is not None
@@ -65,8 +67,7 @@ class ResultRows:
         if not names or rows.num_rows < 2:
             return rows
         order: list[Any] = []
-        for name in names:
-            column = rows.column(name)
+        for column in in_ordinary_types(rows.select(names)).columns:
             if pa.types.is_floating(column.type):
                 nothing = pc.is_nan(column)
                 order.append(pc.fill_null(nothing.cast(pa.int8()), -1))
@@ -75,7 +76,14 @@ class ResultRows:
                 order.append(column.is_valid().cast(pa.int8()))
             order.append(column)
         table = pa.table(order, names=[str(number) for number in range(len(order))])
-        return rows.take(pc.sort_indices(table, sort_keys=[(name, "ascending") for name in table.column_names]))
+        indices = pc.sort_indices(table, sort_keys=[(name, "ascending") for name in table.column_names])
+        return picked(rows, indices.to_numpy())
+
+
+def _one_batch(rows: pa.Table) -> pa.RecordBatch:
+    """All rows together."""
+    batches = rows.combine_chunks().to_batches()
+    return batches[0] if batches else pa.RecordBatch.from_pylist([], schema=rows.schema)
 
 
 def column_of_numbers(numbers: Ints, kind: pa.DataType) -> Any:

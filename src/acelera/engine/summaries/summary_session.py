@@ -23,8 +23,10 @@ from acelera.engine.summaries.summarizer import Groups
 from acelera.engine.summaries.summary_choice import SummaryStrategy
 from acelera.engine.summaries.summary_columns import times
 from acelera.engine.ticks import FAR_PAST
-from acelera.errors import SnapshotError
+from acelera.errors import DataError, SnapshotError
 from acelera.language.checker import Checked
+from acelera.language.order_errors import show
+from acelera.tables import plain_values
 
 Ints = npt.NDArray[Any]
 
@@ -57,6 +59,7 @@ class SummarySession(Session):
         self.incoming = Incoming(checked, strategy.plan, strategy.bounds, ties, given_tests, numbered)
         self.summarizer = strategy.summarizer(self.incoming.alphabet)
         self.summarizer.partial = partial
+        self._spans = strategy.spans
         self._rows = strategy.partial_rows() if partial else ResultRows(checked.summary, strategy.spans)
         self._timed = checked.schema.time is not None
         self._one_clock = strategy.bounds.timed or not checked.clauses.partition_by
@@ -144,6 +147,7 @@ class SummarySession(Session):
 
     def _read(self, batch: pa.RecordBatch, numbers: Ints, starting_before: int | None) -> Iterator[Page]:
         arrived = self.incoming.check(batch, numbers)
+        self._refuse_far_times(batch, numbers)
         self._changing = True
         frame = self.incoming.place(arrived)
         events = self.incoming.read(frame, arrived.partitions, self.summarizer.first_row)
@@ -158,6 +162,21 @@ class SummarySession(Session):
         yield from self._pages(self.summarizer.complete(self._now))
         if self.incoming.partitions.wasteful or self.summarizer.wasteful:
             self.compact()
+
+    def _refuse_far_times(self, batch: pa.RecordBatch, numbers: Ints) -> None:
+        """Times of which windows would not have one; they are in order."""
+        if self._spans is None or not self._spans.timed:
+            return
+        stream, name = self.incoming.stream, self.incoming.stream.order_by[0]
+        for row in {0, batch.num_rows - 1}:
+            time = batch.column(name).slice(row, 1)
+            if self._spans.reach_too_far(time.cast(pa.int64())[0].as_py()):
+                shown = show(stream, name, plain_values(time, stream.columns[name])[0])
+                raise DataError(
+                    f"{self.incoming.place_of(numbers[row])}{name} = {shown} is so close to the end of what {time.type} "
+                    "can hold that windows of OVER reach beyond it; leave out rows whose time is none, or cast the "
+                    "column to timestamp[us], which reaches farther"
+                )
 
     def _pages(self, groups: Groups | None) -> Iterator[Page]:
         """The rows of groups; their order is that in which they are given."""

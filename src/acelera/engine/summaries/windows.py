@@ -16,7 +16,7 @@ from acelera.language.summary import Windows
 
 Ints = npt.NDArray[Any]
 
-FARTHEST = 2**62
+LATEST = 2**63 - 1
 
 
 @dataclass(frozen=True)
@@ -55,6 +55,10 @@ class Spans:
         """The first tick after each window."""
         return self.begin(windows) + self.length
 
+    def reach_too_far(self, tick: int) -> bool:
+        """Whether a window that holds a tick, or one next to it, may lie beyond what 64 bits count."""
+        return abs(tick) > LATEST - max(self.length, self.every)
+
     def panes(self, ticks: Ints) -> Ints:
         """The number of each tick's pane."""
         found: Ints = (ticks - self.first) // self.pane
@@ -75,7 +79,7 @@ def spans_of(windows: Windows | None, schema: Schema) -> Spans | None:
     if windows.timed:
         assert schema.time is not None, "the checker asks for a stream with time"
         tick = NANOSECONDS[schema.time.arrow.unit]
-    return Spans(min(windows.length // tick, FARTHEST), min(windows.every // tick, FARTHEST), windows.timed)
+    return Spans(windows.length // tick, windows.every // tick, windows.timed)
 
 
 @dataclass(frozen=True)
