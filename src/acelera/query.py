@@ -234,8 +234,9 @@ class Query(CheckedQuery):
     ) -> pa.RecordBatchReader:
         """Find all matches while the source is read; its rows must come in the order of `order_by`.
 
-        The source is a pyarrow reader or dataset, an iterator of batches, or anything that `run` takes. Matches come in
-        batches of bounded size, by where they end; with a limit at most so many, and a warning if there are more.
+        The source is a pyarrow reader or dataset, an iterator or list of batches, or anything that `run` takes. Matches
+        come in batches of bounded size, by where they end; with a limit at most so many, and a warning if there are
+        more.
 
         >>> import acelera as ac
         >>> batches = iter([[{"type": "A"}, {"type": "B"}], [{"type": "B"}]])

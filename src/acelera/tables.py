@@ -77,6 +77,8 @@ def in_batches(source: object) -> tuple[pa.Schema, Iterator[object]]:
         if first is None:
             raise UsageError("there is no batch, so the columns are not known; give an empty table that has them")
         return to_arrow(first).schema, chain([first], source)
+    if isinstance(source, list | tuple) and source and not isinstance(source[0], Mapping):
+        return in_batches(iter(source))
     table = to_arrow(source)
     return table.schema, iter([table])
 

@@ -72,6 +72,13 @@ def test_rows_of_a_summary_are_shown_and_written(run: Run) -> None:
     assert [json.loads(line) for line in Path("o.json").read_text().splitlines()] == expected
 
 
+def test_durations_have_no_form_in_csv(run: Run) -> None:
+    Path("s.acel").write_text("SUMMARIZE range(SELL.time) AS took MATCH SELL")
+    result = run("ticks.csv", "--order-by", "ts", "-o", "o.csv", query="s.acel")
+    assert result.exit_code == 2
+    assert "leave them out: it has no form for durations" in " ".join(result.stderr.split())
+
+
 def test_rows_of_a_summary_are_limited_in_their_order(run: Run) -> None:
     Path("s.acel").write_text("SUMMARIZE count(*) MATCH SELL AS a ; ANY BY a.price, end")
     result = run("ticks.csv", "--order-by", "ts", "--limit", 3, "-o", "o.parquet", query="s.acel")
@@ -188,6 +195,15 @@ def test_partition_by(run: Run) -> None:
     other = run(*given, "z.parquet", query="-", input=f"{query.replace('name, ', '')} PARTITION BY type")
     assert other.exit_code == 2
     assert "the query says PARTITION BY type, --partition-by says name" in other.stderr
+
+
+def test_columns_are_named_in_one_option_or_several(run: Run) -> None:
+    put("ties.csv", ["type,k,n", "A,2,1", "A,1,2", "B,2,2"])
+    query = "SELECT a.k AS k MATCH A AS a : B"
+    for order, key in ((["k,n"], 2), (["k", "n"], 2), (["n,k"], 1), (["n", "k"], 1)):
+        given = [part for name in order for part in ("--order-by", name)]
+        assert run("ties.csv", *given, "-o", "x.csv", "--overwrite", query="-", input=query).exit_code == 0
+        assert Path("x.csv").read_text().split() == ['"k"', str(key)]
 
 
 # --- what comes out -----------------------------------------------------------------------------------------------
@@ -401,7 +417,7 @@ STREAMS: list[tuple[str, list[str], str]] = [
     ("a strange watermark", ["in", "--checkpoint", "c", "-o", "out", "--watermark", "soon"], "such as '10 minutes'"),
     ("a checkpoint in the input", ["in", "--checkpoint", "in/c", "-o", "out"], "must be a folder of its own"),
     ("matches of another stream", ["in", "--checkpoint", "c", "-o", "old"], "no checkpoint `c` to go on from"),
-    ("no order", ["in", "--checkpoint", "c", "-o", "out", "--order-by", ""], "say it with --order-by"),
+    ("no order", ["in", "--checkpoint", "c", "-o", "out", "--order-by="], "say it with --order-by"),
 ]
 
 
@@ -411,7 +427,8 @@ def test_refused_streams(run: Run, arguments: list[str], says: str) -> None:
         Path(folder).mkdir()
     put("in/1.csv", LINES)
     put("old/part-0.parquet", [""])
-    result = CliRunner().invoke(main, ["run", "q.acel", "--stream", "--order-by", "ts", *arguments])
+    order = [] if "--order-by=" in arguments else ["--order-by", "ts"]
+    result = CliRunner().invoke(main, ["run", "q.acel", "--stream", *order, *arguments])
     assert result.exit_code == 2, result.stderr
     assert says in " ".join(result.stderr.split())
 

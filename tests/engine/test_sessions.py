@@ -228,6 +228,13 @@ def test_the_work_for_a_batch_does_not_grow_with_the_square_of_its_columns() -> 
     assert counted.asked == 1
 
 
+def test_a_list_of_batches_is_a_source() -> None:
+    query, rows = ac.query("SELECT start, end MATCH A ; B"), [{"type": kind} for kind in "AABB"]
+    table = pa.Table.from_pylist(rows)
+    for source in ([table.slice(0, 1), table.slice(1)], tuple(table.to_batches()), [rows[:2], rows[2:]]):
+        assert query.stream(source).read_all().to_pylist() == query.run(rows).to_pylist()
+
+
 def test_a_finished_session_reads_no_more() -> None:
     session = session_of()
     session.finish()

@@ -46,9 +46,13 @@ ODD = {
     "views": pa.array(TEXTS, pa.string_view()),
     "large": pa.array(TEXTS, pa.large_string()),
     "a dictionary": pa.array(TEXTS).dictionary_encode(),
-    "a dictionary of views": pa.DictionaryArray.from_arrays([0, 1, None, 2, 0, 1], pa.array(["x", "y", "z"], pa.string_view())),
+    "a dictionary of views": pa.DictionaryArray.from_arrays(
+        [0, 1, None, 2, 0, 1], pa.array(["x", "y", "z"], pa.string_view())
+    ),
     "runs": pa.RunEndEncodedArray.from_arrays([1, 2, 3, 4, 5, 6], TEXTS),
-    "half floats": pa.array(np.array([1.5, 0, 2.5, 1.5, 0.0, 2.5], np.float16), mask=np.array([v is None for v in NUMBERS])),
+    "half floats": pa.array(
+        np.array([1.5, 0, 2.5, 1.5, 0.0, 2.5], np.float16), mask=np.array([v is None for v in NUMBERS])
+    ),
 }
 
 

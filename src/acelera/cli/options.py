@@ -12,6 +12,12 @@ from acelera.cli.inputs import FORMATS
 from acelera.programs.times import UNITS
 from acelera.query import TIES
 
+
+def _together(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> str | None:
+    """Columns that were named one option at a time, as if by one."""
+    return ",".join(values) or None
+
+
 QUERY = click.argument("file", metavar="QUERY", type=click.File("r", encoding="utf-8"))
 SCHEMA = click.option(
     "--schema",
@@ -19,14 +25,24 @@ SCHEMA = click.option(
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="Columns and their types: a JSON file, or a parquet file whose schema is read.",
 )
-ORDER_BY = click.option("--order-by", help="The columns that order the events, separated by commas.")
+ORDER_BY = click.option(
+    "--order-by",
+    metavar="COLUMNS",
+    multiple=True,
+    callback=_together,
+    help="The columns that order the events, separated by commas, or one each time.",
+)
 TYPE_COLUMN = click.option(
     "--type-column", default="type", show_default=True, help="The column that tells an event's type."
 )
 EVENT_TYPE = click.option("--event-type", help="The type of all events, if there is no type column.")
 DATA = click.argument("arguments", metavar="[INPUT]...", nargs=-1)
 PARTITION_BY = click.option(
-    "--partition-by", help="Keys that split the stream, separated by commas, if the query has none."
+    "--partition-by",
+    metavar="COLUMNS",
+    multiple=True,
+    callback=_together,
+    help="Keys that split the stream, separated by commas, or one each time, if the query has none.",
 )
 FORMAT = click.option(
     "--format", "kind", type=click.Choice(FORMATS), help="The format of the inputs, if names do not tell."

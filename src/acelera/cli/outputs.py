@@ -106,6 +106,8 @@ def refuse_unfit(output: Output, result: pa.Schema, remedy: str = ONE_VALUE) -> 
         return
     unfit = [each.name for each in result if not _is_plain(each.type)]
     if unfit:
+        if all(pa.types.is_duration(result.field(name).type) for name in unfit):
+            remedy = "leave them out: it has no form for durations"
         named = ", ".join(f"`{name}` ({result.field(name).type})" for name in unfit)
         raise click.UsageError(f"CSV cannot hold {named}; write a .parquet or .json file, or {remedy}")
 

@@ -212,7 +212,8 @@ def unit_of(name: Name, *more: str) -> str:
     known = [*more, *ast.UNITS]
     found = [unit for unit in known if name.lower() in (unit, unit[:-1])]
     if not found:
-        fail(f"`{name}` is not a unit", name.span, f"the units are {', '.join(known)}")
+        hint = "a week is 7 DAYS" if name.lower() in ("week", "weeks") else f"the units are {', '.join(known)}"
+        fail(f"`{name}` is not a unit", name.span, hint)
     return found[0]
 
 

@@ -26,6 +26,7 @@ WINDOW = ("window_start", "window_end")
 
 _LONGEST = 2**63 - 1
 _NANOSECONDS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
+_OF_OVER = "OVER 10 MINUTES gives the columns window_start and window_end"
 _TOTALS = "totals are count(*), count(x) and aggregates such as sum(x.price)"
 _KEY_ALREADY = "it is a key of BY, and so a column already: leave it out here"
 _UNITS = ("second", "minute", "hour", "day")
@@ -161,6 +162,8 @@ class _SummaryChecker:
                     hint = f"make it a key, which is a column as well: BY {shown}"
                 elif node.name in self.bindings.variables:
                     hint = f"count({shown}) counts the events of {shown}"
+                elif node.name in WINDOW:
+                    hint = f"{_OF_OVER}; they need not be items"
                 self.scope.wrong(f"`{node.name}` is no total", node.span, hint)
 
     def total(self, node: ast.Total) -> TotalValue:
@@ -218,7 +221,13 @@ class _SummaryChecker:
 
     def key(self, key: ast.GroupKey) -> Column:
         match key:
-            case ast.SelectBound():
+            case ast.SelectBound(bound, alias):
+                if alias is None and bound in self.partition_by:
+                    self.scope.wrong(
+                        f"`{bound}` may be the attribute of PARTITION BY, or where a match {bound}s",
+                        key.span,
+                        f"write BY `{bound}` for the attribute, BY {bound} AS match_{bound} for the other",
+                    )
                 return self.scope.bound(key)
             case ast.SelectVariable(name, alias):
                 if name not in self.partition_by:
@@ -249,8 +258,9 @@ class _SummaryChecker:
             self.scope.wrong(f"`{name}` is a variable, and no key", span, hint)
             return
         if name in WINDOW:
-            hint = "OVER 10 MINUTES gives the columns window_start and window_end; they need not stand in BY"
-            self.scope.wrong(f"`{name}` is a column of OVER, and no key", span, hint)
+            self.scope.wrong(
+                f"`{name}` is a column of OVER, and no key", span, f"{_OF_OVER}; they need not stand in BY"
+            )
             return
         if name in (item.alias or _name_of(item.expression) for item in self.summary.items):
             hint = "keys are known of each match; rows are chosen by their items with HAVING"
@@ -344,7 +354,7 @@ class _SummaryChecker:
                     shown = print_expression(node)
                     yield Problem(f"HAVING speaks of columns, and {shown} is an attribute of events", node.span, known)
                 case ast.Attribute(None, name) if name not in columns:
-                    hint = self.how_it_is_called(name) or known
+                    hint = self.how_it_is_called(name) or (_OF_OVER if name in WINDOW else known)
                     yield Problem(f"there is no column `{name}`{did_you_mean(name, columns)}", node.span, hint)
 
     def how_it_is_called(self, name: str) -> str | None:

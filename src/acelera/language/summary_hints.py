@@ -76,6 +76,10 @@ def _in_items(word: str, kind: str, before: str, expected: Collection[str]) -> s
         return "there is no DISTINCT; for a row for each value make it a key: SUMMARIZE count(*) MATCH … BY x.kind"
     if kind == "STAR" and _ends(before, r"\(\s*\w+\s*\."):
         return "count(x) counts the events of the variable x"
+    if word == "IGNORE" and _ends(before, r"\)"):
+        return "IGNORE NULLS stands in the bracket: sum(x.price IGNORE NULLS)"
+    if _ends(before, r"\bcase"):
+        return "there is no CASE; kinds of matches are keys (BY x.kind), or a summary each (FILTER x.price > 100)"
     if kind in ("FROM", "MATCH") and "RPAR" in expected:
         return f"a `)` is missing before {word}"
     if kind in ("NAME", "QUOTED") and {"FROM", "OR"} <= set(expected) and word not in ("WHERE", "ORDER", "LIMIT"):

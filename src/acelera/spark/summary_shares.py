@@ -53,9 +53,10 @@ class Shares:
                 found = ["cut into slices of time that overlap by WITHIN: each match counts in the slice it starts in"]
             case "stretches":
                 entered = () if self.reachable is None else self.reachable.entered
+                read = f"for all states in which matches may come into it ({len(entered)})"
                 found = [
-                    "cut into stretches that do not overlap: each is read once, for all states in which matches may "
-                    f"come into it ({len(entered)}), and gives a matrix",
+                    "cut into stretches that do not overlap: each is read once, "
+                    f"{read if entered else 'since no match comes into it from before'}, and gives a matrix",
                     "the matrices are multiplied in the order of the stretches by one last task",
                 ]
             case _ if self.staying is not None:

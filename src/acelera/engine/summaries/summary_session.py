@@ -173,9 +173,9 @@ class SummarySession(Session):
             if self._spans.reach_too_far(time.cast(pa.int64())[0].as_py()):
                 shown = show(stream, name, plain_values(time, stream.columns[name])[0])
                 raise DataError(
-                    f"{self.incoming.place_of(numbers[row])}{name} = {shown} is so close to the end of what {time.type} "
-                    "can hold that windows of OVER reach beyond it; leave out rows whose time is none, or cast the "
-                    "column to timestamp[us], which reaches farther"
+                    f"{self.incoming.place_of(numbers[row])}{name} = {shown} is so close to the end of what "
+                    f"{time.type} can hold that windows of OVER reach beyond it; leave out rows whose time is none, or "
+                    "cast the column to timestamp[us], which reaches farther"
                 )
 
     def _pages(self, groups: Groups | None) -> Iterator[Page]:
