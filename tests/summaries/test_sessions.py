@@ -17,11 +17,12 @@ from acelera.engine.summaries import adaptive_summarizer, summary_choice
 from acelera.engine.summaries.summary_session import SummarySession
 from summaries.strategies import SummaryCase, long_cases, same, short_cases
 
+COMPACTED, TAKEN_UP = "is compacted", "is taken up from a snapshot"
 EXAMPLES = settings(max_examples=int(os.environ.get("ACELERA_EXAMPLES", "60")))
 
 
-def in_cuts(case: SummaryCase, cuts: list[int], taken_up: list[bool]) -> pa.Table | str:
-    """The rows of a session that is given a table in pieces, and goes on from a snapshot after some of them."""
+def in_cuts(case: SummaryCase, cuts: list[int], between: list[str]) -> pa.Table | str:
+    """The rows of a session that is given a table in pieces; between them it may be compacted, or taken up again."""
     query, table = case.query(), case.table
     if case.order_by is not None:
         table = table.sort_by(case.order_by)
@@ -29,9 +30,11 @@ def in_cuts(case: SummaryCase, cuts: list[int], taken_up: list[bool]) -> pa.Tabl
     session = query.open(table.schema, order_by=case.order_by, ties="keep")
     found = []
     try:
-        for (begin, end), again in itertools.zip_longest(itertools.pairwise(ends), taken_up[: len(ends) - 1]):
+        for (begin, end), then in itertools.zip_longest(itertools.pairwise(ends), between[: len(ends) - 1]):
             found.append(session.push(table.slice(begin, end - begin)))
-            if again:
+            if then == COMPACTED:
+                session.compact()
+            elif then == TAKEN_UP:
                 session = query.resume(session.snapshot())
         found.append(session.finish())
     except ac.AggregateError:
@@ -41,23 +44,23 @@ def in_cuts(case: SummaryCase, cuts: list[int], taken_up: list[bool]) -> pa.Tabl
 
 
 CUTS = st.lists(st.integers(0, 1000), max_size=4)
-TAKEN_UP = st.lists(st.booleans(), max_size=5)
+BETWEEN = st.lists(st.sampled_from([COMPACTED, TAKEN_UP, "goes on"]), max_size=5)
 
 
 @pytest.mark.property
 @EXAMPLES
-@given(case=short_cases(), cuts=CUTS, taken_up=TAKEN_UP)
-def test_cuts_and_snapshots_change_nothing(case: SummaryCase, cuts: list[int], taken_up: list[bool]) -> None:
-    assert same(case.run("engine"), in_cuts(case, cuts, taken_up))
+@given(case=short_cases(), cuts=CUTS, between=BETWEEN)
+def test_cuts_and_snapshots_change_nothing(case: SummaryCase, cuts: list[int], between: list[str]) -> None:
+    assert same(case.run("engine"), in_cuts(case, cuts, between))
 
 
 @pytest.mark.property
 @EXAMPLES
-@given(case=long_cases(), cuts=CUTS, taken_up=TAKEN_UP)
+@given(case=long_cases(), cuts=CUTS, between=BETWEEN)
 def test_cuts_and_snapshots_change_nothing_in_long_streams(
-    case: SummaryCase, cuts: list[int], taken_up: list[bool]
+    case: SummaryCase, cuts: list[int], between: list[str]
 ) -> None:
-    assert same(case.run("engine"), in_cuts(case, cuts, taken_up))
+    assert same(case.run("engine"), in_cuts(case, cuts, between))
 
 
 @pytest.mark.property
@@ -67,6 +70,19 @@ def test_matrices_find_what_is_found_by_start(case: SummaryCase) -> None:
     with patch.object(summary_choice, "_flat", lambda *_: None):
         expected = case.run("engine")
     assert same(expected, case.run("engine"))
+
+
+@pytest.mark.parametrize("by", ["", " BY A.u", " BY A.u, A.v"])
+def test_a_session_is_compacted_after_each_event(by: str) -> None:
+    """Rows get the numbers of those that were forgotten."""
+    query = ac.query(f"SUMMARIZE count(*) MATCH ANY ALL NEXT(A){by}")
+    for types in ("BBA", "BBBA", "ABBA", "BBBBA", "BBABA"):
+        rows = [{"type": kind, "u": 0, "v": 0} for kind in types]
+        session = query.open({"type": str, "u": int, "v": int})
+        for row in rows:
+            session.push([row])
+            session.compact()
+        assert session.finish().to_pylist() == query.run(rows, method="automaton").to_pylist()
 
 
 def test_a_window_is_given_when_it_is_over() -> None:
@@ -102,11 +118,9 @@ def test_time_may_pass_without_events() -> None:
 
 @pytest.mark.property
 @EXAMPLES
-@given(
-    case=long_cases(), cuts=CUTS, taken_up=TAKEN_UP, nodes=st.integers(-1, 200), hits=st.sampled_from([2, 5, 1 << 10])
-)
+@given(case=long_cases(), cuts=CUTS, between=BETWEEN, nodes=st.integers(-1, 200), hits=st.sampled_from([2, 5, 1 << 10]))
 def test_matrices_take_over_at_any_time(
-    case: SummaryCase, cuts: list[int], taken_up: list[bool], nodes: int, hits: int
+    case: SummaryCase, cuts: list[int], between: list[str], nodes: int, hits: int
 ) -> None:
     expected = case.run("engine")
     with (
@@ -115,7 +129,7 @@ def test_matrices_take_over_at_any_time(
         patch.object(adaptive_summarizer, "FIRST_HITS", hits),
         patch.object(adaptive_summarizer, "MOST_HITS", hits),
     ):
-        assert same(expected, in_cuts(case, cuts, taken_up))
+        assert same(expected, in_cuts(case, cuts, between))
 
 
 AT_ONCE = -(10**9)
@@ -126,12 +140,12 @@ AT_ONCE = -(10**9)
 @given(
     case=st.one_of(short_cases(), long_cases()),
     cuts=CUTS,
-    taken_up=TAKEN_UP,
+    between=BETWEEN,
     nodes=st.sampled_from([-1, 20, 10**9]),
     by_value=st.booleans(),
 )
 def test_what_nothing_refers_to_can_be_forgotten_at_any_time(
-    case: SummaryCase, cuts: list[int], taken_up: list[bool], nodes: int, by_value: bool
+    case: SummaryCase, cuts: list[int], between: list[str], nodes: int, by_value: bool
 ) -> None:
     """Keys, texts, rows and partitions are forgotten after every batch, whatever runs the summary."""
     expected = case.run("engine")
@@ -142,7 +156,7 @@ def test_what_nothing_refers_to_can_be_forgotten_at_any_time(
         patch.object(adaptive_summarizer, "AT_FIRST", nodes),
         patch.object(summary_choice, "_layout", layout),
     ):
-        assert same(expected, in_cuts(case, cuts, taken_up))
+        assert same(expected, in_cuts(case, cuts, between))
 
 
 def test_the_order_of_texts_is_known_when_a_session_goes_on() -> None:

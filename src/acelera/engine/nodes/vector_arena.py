@@ -216,7 +216,7 @@ class VectorArena(PlainSlots):
         self._operations = flat_operations(operations)
         self._begin_part = np.array(begin_part, np.int64)
         self.groups, self.places = Interned(max(shape.parts, 1)), Interned(2)
-        self._scratch, self._united = np.zeros(max(shape.parts, 2), np.int64), np.full(2, -1)
+        self._scratch, self._united = np.zeros(max(shape.parts, 2), np.int64), np.full(1, NONE)
         self.hits = Hits(1 << 14, self.value_type)
 
     @property

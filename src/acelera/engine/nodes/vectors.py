@@ -72,10 +72,11 @@ class Vectors(NamedTuple):
     """All rows, and what machines do with them.
 
     `operations` are those of each mark, from `operations_at` on. `begin_part` is, for each part of a group, the column
-    of `Given.parts` that a match takes it from where it begins, or -1. `united` are the first row of the event that is
-    read, and the last that is a union: it is referred to by nothing else, so that more can be added to it. `begun` are
-    the row of matches that have just begun, which others can share that begin in the same window, NONE if there is
-    none; how long windows are, 0 if there are none and NOT_SHARED if matches are told apart; and the first tick of one.
+    of `Given.parts` that a match takes it from where it begins, or -1. `united` is the last row
+    that is a union made for the event that is read, NONE if there is none: it is referred to by nothing else, so that
+    more can be added to it. `begun` are the row of matches that have just begun, which others can share that begin in
+    the same window, NONE if there is none; how long windows are, 0 if there are none and NOT_SHARED if matches are told
+    apart; and the first tick of one.
     """
 
     components: Components
@@ -176,11 +177,11 @@ def act(kinds: Kinds, components: Components, at: int, operation: Array, given: 
 @implements(union, Vectors)
 def _union_of_vectors(vectors: Vectors, left: int, right: int, floor: int, reserved: int) -> Array:
     at = left
-    if left != vectors.united[1] or left < vectors.united[0]:
+    if left != vectors.united[0]:
         at = vectors.count[0]
         vectors.count[0] = at + 1
         copy(vectors.components, at, vectors.components, left)
-        vectors.newest[at], vectors.group[at], vectors.united[1] = vectors.newest[left], vectors.group[left], at
+        vectors.newest[at], vectors.group[at], vectors.united[0] = vectors.newest[left], vectors.group[left], at
     add(vectors.kinds, vectors.components, at, vectors.components, right)
     vectors.newest[at] = max(vectors.newest[at], vectors.newest[right])
     return at
@@ -193,7 +194,7 @@ def _newest_of_vector(vectors: Vectors, value: int) -> Array:
 
 @implements(has_room, Vectors)
 def _has_room_for_vectors(vectors: Vectors, needed: int) -> bool:
-    vectors.united[0] = vectors.count[0]  # what is made from here on is of another event
+    vectors.united[0] = NONE  # what is made from here on is of another event
     if vectors.count[0] + 2 * needed > len(vectors.newest):
         return False
     if len(vectors.begin_part) == 0:
