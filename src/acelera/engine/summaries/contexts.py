@@ -78,7 +78,7 @@ def fold_nodes(
             return ROWS
         if into.groups.count[0] + contexts.used[0] > len(into.groups.rows):
             return TOTALS
-        for o in range(found):
+        for o in range(len(contexts.order) - found, len(contexts.order)):
             node = contexts.order[o]
             if nodes.mark[node] == BOTTOM and nodes.newest[node] < contexts.limit[0]:
                 take(contexts.order[o], nodes, algebra, given, contexts, into, hits.row[first])
@@ -102,7 +102,7 @@ def begins_alone(
 def go_through(hits: HitArrays, first: int, last: int, nodes: Nodes, contexts: Contexts, stamp: int) -> int:
     """Find the nodes below some hits that are in the window: how many there are, -1 if there is no room.
 
-    Their order is the reverse of that in which they are left.
+    They stand at the end of `order`, in the reverse of that in which they are left.
     """
     stack, order, seen = contexts.stack, contexts.order, contexts.seen
     found, size, floor = 0, len(order), hits.floor[first]
@@ -121,7 +121,7 @@ def go_through(hits: HitArrays, first: int, last: int, nodes: Nodes, contexts: C
                 continue
             if depth + 2 > len(stack) or found + depth + 2 > size:
                 return -1
-            seen[node] = stamp
+            seen[node], contexts.first[node] = stamp, NONE
             stack[depth - 1] = -1 - node
             mark = nodes.mark[node]
             if mark == BOTTOM:
@@ -135,9 +135,6 @@ def go_through(hits: HitArrays, first: int, last: int, nodes: Nodes, contexts: C
                 if seen[child] != stamp and nodes.newest[child] >= floor:
                     stack[depth] = child
                     depth += 1
-    for o in range(found):
-        order[o] = order[size - found + o]
-        contexts.first[order[o]] = NONE
     return found
 
 
@@ -165,8 +162,8 @@ def lead_down(
         if contexts.used[0] + 1 > size:
             return False
         make_one(contexts.components, 0)
-        give(contexts, algebra, hits.value[h], nothing)
-    for o in range(found):
+        give(contexts, algebra, hits.value[h], nothing, 0)
+    for o in range(len(contexts.order) - found, len(contexts.order)):
         node = contexts.order[o]
         mark, left = nodes.mark[node], nodes.left[node]
         if mark == BOTTOM:
@@ -176,18 +173,18 @@ def lead_down(
             full = 2 * (contexts.groups.count[0] + parts + 1) > len(contexts.groups.table)
             if contexts.used[0] + 2 > size or full:
                 return False
-            copy(contexts.components, 0, contexts.components, row)
             group = contexts.group[row]
             if is_union(mark):
                 if nodes.newest[left] >= floor:
-                    give(contexts, algebra, left, group)
+                    give(contexts, algebra, left, group, row)
                 right = nodes.right[node]
                 if nodes.newest[right] >= floor:
-                    give(contexts, algebra, right, group)
+                    give(contexts, algebra, right, group, row)
             else:
+                copy(contexts.components, 0, contexts.components, row)
                 for i in range(algebra.operations_at[mark], algebra.operations_at[mark + 1]):
                     group = add_event(algebra, contexts, group, algebra.operations[i], given, nodes.right[node])
-                give(contexts, algebra, left, group)
+                give(contexts, algebra, left, group, 0)
             row = contexts.following[row]
     return True
 
@@ -206,17 +203,17 @@ def add_event(algebra: Algebra, contexts: Contexts, group: int, operation: Array
 
 
 @inlined
-def give(contexts: Contexts, algebra: Algebra, node: int, group: int) -> None:
-    """Add the row that is worked on to the context of a node; there must be room for a row."""
+def give(contexts: Contexts, algebra: Algebra, node: int, group: int, source: int) -> None:
+    """Add a row of another node, or the one that is worked on, to the context of a node; there must be room for it."""
     row = contexts.first[node]
     while row != NONE and contexts.group[row] != group:
         row = contexts.following[row]
     if row != NONE:
-        add(algebra.kinds, contexts.components, row, contexts.components, 0)
+        add(algebra.kinds, contexts.components, row, contexts.components, source)
         return
     row = contexts.used[0]
     contexts.used[0] = row + 1
-    copy(contexts.components, row, contexts.components, 0)
+    copy(contexts.components, row, contexts.components, source)
     contexts.group[row], contexts.following[row] = group, contexts.first[node]
     contexts.first[node] = row
 

@@ -82,7 +82,8 @@ class SummarySession(Session):
 
     def table(self, pages: Sequence[Page]) -> pa.Table:
         """All rows of some pages, by window and keys."""
-        return self._rows.in_order(pa.Table.from_batches([page.rows for page in pages], schema=self.schema))
+        rows = pa.Table.from_batches([page.rows for page in pages], schema=self.schema)
+        return rows if len(pages) == 1 else self._rows.in_order(rows)  # those of a page are
 
     def finish(self) -> pa.Table:
         """Say that no more events come; the rows of all groups that were not complete."""
