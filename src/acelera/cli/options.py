@@ -18,6 +18,11 @@ def _together(_: click.Context, __: click.Parameter, values: tuple[str, ...]) ->
     return ",".join(values) or None
 
 
+def _columns(option: str, says: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """An option for columns."""
+    return click.option(option, metavar="COLUMNS", multiple=True, callback=_together, help=says)
+
+
 QUERY = click.argument("file", metavar="QUERY", type=click.File("r", encoding="utf-8"))
 SCHEMA = click.option(
     "--schema",
@@ -25,24 +30,14 @@ SCHEMA = click.option(
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="Columns and their types: a JSON file, or a parquet file whose schema is read.",
 )
-ORDER_BY = click.option(
-    "--order-by",
-    metavar="COLUMNS",
-    multiple=True,
-    callback=_together,
-    help="The columns that order the events, separated by commas, or one each time.",
-)
+ORDER_BY = _columns("--order-by", "The columns that order the events, separated by commas, or one each time.")
 TYPE_COLUMN = click.option(
     "--type-column", default="type", show_default=True, help="The column that tells an event's type."
 )
 EVENT_TYPE = click.option("--event-type", help="The type of all events, if there is no type column.")
 DATA = click.argument("arguments", metavar="[INPUT]...", nargs=-1)
-PARTITION_BY = click.option(
-    "--partition-by",
-    metavar="COLUMNS",
-    multiple=True,
-    callback=_together,
-    help="Keys that split the stream, separated by commas, or one each time, if the query has none.",
+PARTITION_BY = _columns(
+    "--partition-by", "Keys that split the stream, separated by commas, or one each time, if the query has none."
 )
 FORMAT = click.option(
     "--format", "kind", type=click.Choice(FORMATS), help="The format of the inputs, if names do not tell."
