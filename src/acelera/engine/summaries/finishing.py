@@ -152,7 +152,8 @@ def _range(total: Total, layout: Layout, found: Columns, nulled: Ints) -> Any:
     low, high = total.at
     missing = nulled | ~(found.flags >> layout.shape.best_flag[low] & 1).astype(np.bool_)
     if total.value.given.kind is Kind.FLOAT:
-        return pa.array(_float(found.best[:, high], True) - _float(found.best[:, low], False), mask=missing)
+        with np.errstate(invalid="ignore"):  # between infinities it is NaN
+            return pa.array(_float(found.best[:, high], True) - _float(found.best[:, low], False), mask=missing)
     first, last = found.best[:, low], ~found.best[:, high]
     extent = last - first
     if total.value.type.kind is Kind.DURATION:
