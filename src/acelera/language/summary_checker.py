@@ -224,7 +224,7 @@ class _SummaryChecker:
             case ast.SelectBound(bound, alias):
                 if alias is None and bound in self.partition_by:
                     self.scope.wrong(
-                        f"`{bound}` may be the attribute of PARTITION BY, or where a match {bound}s",
+                        f"`{bound}` may be the attribute of PARTITION BY, or the {bound} of a match",
                         key.span,
                         f"write BY `{bound}` for the attribute, BY {bound} AS match_{bound} for the other",
                     )
