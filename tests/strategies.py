@@ -124,13 +124,23 @@ def _project(formula: ast.Formula, everything: bool, kept: list[ast.Kept]) -> as
     return ast.Project(formula, everything or not kept, tuple(kept))
 
 
+def _times(formula: ast.Formula, low: int, more: int | None, contiguous: bool) -> ast.Formula:
+    return ast.Repeated(formula, low, None if more is None else max(low + more, 1), contiguous)
+
+
+WITHINS = st.builds(ast.Within, st.integers(2, 10**9), st.one_of(UNITS, st.just("events")), st.booleans())
+
+
 def _larger_formulas(inner: st.SearchStrategy[ast.Formula]) -> st.SearchStrategy[ast.Formula]:
     infix = st.sampled_from([ast.Then, ast.Contiguous, ast.Or, ast.And, ast.All, ast.Unless])
-    around = st.sampled_from([ast.Iteration, ast.ContiguousIteration, ast.Start, ast.Strict])
+    around = st.sampled_from([ast.Iteration, ast.ContiguousIteration, ast.Optional, ast.Start, ast.Strict, ast.Next])
     created = st.lists(st.builds(ast.Created, NAMES, AGGREGATIONS), min_size=1, max_size=2).map(tuple)
     return st.one_of(
         st.tuples(infix, inner, inner).map(lambda parts: parts[0](parts[1], parts[2])),
         st.tuples(around, inner).map(lambda parts: parts[0](parts[1])),
+        st.builds(_times, inner, st.integers(0, 3), st.none() | st.integers(0, 3), st.booleans()),
+        st.builds(ast.Windowed, inner, WITHINS),
+        st.builds(ast.UnlessFor, inner, inner, st.integers(0, 10**6), UNITS),
         st.builds(ast.As, inner, NAMES),
         st.builds(ast.Filter, inner, CONDITIONS),
         st.builds(_project, inner, st.booleans(), st.lists(KEPT, max_size=2)),
@@ -139,7 +149,7 @@ def _larger_formulas(inner: st.SearchStrategy[ast.Formula]) -> st.SearchStrategy
 
 
 FORMULAS: st.SearchStrategy[ast.Formula] = st.recursive(
-    st.one_of(st.builds(ast.EventType, NAMES), st.just(ast.AnyEvent()), st.builds(ast.Next, NAMES)),
+    st.one_of(st.builds(ast.EventType, NAMES), st.just(ast.AnyEvent())),
     _larger_formulas,
     max_leaves=8,
 )
@@ -154,7 +164,13 @@ SELECT_ITEMS = st.one_of(
 _AROUND = (
     ALIASES,
     st.lists(NAMES.map(ast.Key), max_size=2).map(tuple),
-    st.none() | st.builds(ast.Within, st.integers(1, 10**9), st.one_of(UNITS, st.just("events"))),
+    st.none() | WITHINS,
+)
+KEEPS = st.one_of(
+    st.none(),
+    st.builds(ast.Keep, st.sampled_from(["longest", "shortest"]), st.sampled_from(ast.KEPT_SCOPES)),
+    st.just(ast.Keep("all", "apart")),
+    st.builds(ast.Keep, st.just("any"), st.sampled_from(["start", "end"]), st.integers(1, 9)),
 )
 
 TOTALS = st.one_of(
@@ -181,8 +197,8 @@ SUMMARIES = st.builds(
     st.none() | expressions(BARE | QUALIFIED | TOTALS).map(with_totals),  # `f(x)` is a total in the text
 )
 QUERIES = st.one_of(
-    st.builds(ast.Query, FORMULAS, st.lists(SELECT_ITEMS, min_size=1, max_size=3).map(tuple), *_AROUND),
-    st.builds(ast.Query, FORMULAS, st.just(()), *_AROUND, SUMMARIES),
+    st.builds(ast.Query, FORMULAS, st.lists(SELECT_ITEMS, min_size=1, max_size=3).map(tuple), *_AROUND, keep=KEEPS),
+    st.builds(ast.Query, FORMULAS, st.just(()), *_AROUND, SUMMARIES, KEEPS),
 )
 """Whole queries, summaries among them: for what concerns the text alone."""
 
@@ -214,12 +230,13 @@ def formulas(draw: st.DrawFn, depth: int = 4) -> ast.Formula:
                 st.sampled_from(TYPES).map(ast.EventType),
                 st.sampled_from(TYPES).map(ast.EventType),
                 st.just(ast.AnyEvent()),
-                st.sampled_from(TYPES).map(ast.Next),
+                one_event().map(ast.Next),
             )
         )
     kind = draw(
         st.sampled_from(
-            "then contiguous or and all unless plus plus+ as filter filter agg project start strict".split()
+            "then contiguous or and all unless plus plus+ optional star times times+ within as filter filter agg project "
+            "start strict".split()
         )
     )
     inner = draw(formulas(depth=depth - 1))
@@ -235,6 +252,16 @@ def formulas(draw: st.DrawFn, depth: int = 4) -> ast.Formula:
         made: ast.Formula = infix[kind](inner, draw(formulas(depth=depth - 1)))
     elif kind in ("plus", "plus+"):
         made = ast.Iteration(inner) if kind == "plus" else ast.ContiguousIteration(inner)
+    elif kind == "optional":
+        made = ast.Optional(inner)
+    elif kind == "star":
+        made = ast.Optional(draw(st.sampled_from([ast.Iteration, ast.ContiguousIteration]))(inner))
+    elif kind in ("times", "times+"):
+        low = draw(st.integers(0, 2))
+        most = draw(st.none() | st.integers(max(low, 1), 3))
+        made = ast.Repeated(inner, low, most, contiguous=kind == "times+")
+    elif kind == "within":
+        made = ast.Windowed(inner, ast.Within(draw(st.integers(2, 5)), "events", draw(st.booleans())))
     elif kind in ("start", "strict"):
         made = ast.Start(inner) if kind == "start" else ast.Strict(inner)
     elif kind == "as":
@@ -254,6 +281,24 @@ def formulas(draw: st.DrawFn, depth: int = 4) -> ast.Formula:
             made = draw(projections(inner, bindings))
     # Attributes of different types may meet in one variable; then the smaller formula will do.
     return made if bindings_of(made) is not None else inner
+
+
+@st.composite
+def one_event(draw: st.DrawFn) -> ast.Formula:
+    """What NEXT takes: a formula of one event."""
+    made: ast.Formula = draw(st.one_of(st.sampled_from(TYPES).map(ast.EventType), st.just(ast.AnyEvent())))
+    for kind in draw(st.lists(st.sampled_from(["or", "as", "filter"]), max_size=2)):
+        if kind == "or":
+            made = ast.Or(made, draw(one_event()))
+        elif kind == "as":
+            made = ast.As(made, draw(st.sampled_from(VARIABLES)))
+        else:
+            bindings = bindings_of(made)
+            assert bindings is not None
+            condition = draw(conditions(bindings))
+            alone = all(isinstance(part, ast.Each | ast.Both | ast.Either) for part in ast.walk(condition))
+            made = ast.Filter(made, condition) if alone else made
+    return made
 
 
 def _attributes(variable: Variable, kinds: frozenset[Kind]) -> list[str]:
@@ -371,7 +416,7 @@ def streams(longest: int = 6, shortest: int = 0) -> st.SearchStrategy[pa.Table]:
 
 # --- formulas with streams ----------------------------------------------------------------------------------------
 
-_COSTLY = (ast.Iteration, ast.ContiguousIteration, ast.All)
+_COSTLY = (ast.Iteration, ast.ContiguousIteration, ast.Repeated, ast.All)
 
 
 @st.composite

@@ -112,7 +112,7 @@ class FormulaPattern(Pattern):
         super().__init__()
         self.formula, self.source, self.bag_union = formula, source, bag_union
         nodes = list(ast.walk(formula))
-        self.event_types = frozenset(node.name for node in nodes if isinstance(node, ast.EventType | ast.Next))
+        self.event_types = frozenset(node.name for node in nodes if isinstance(node, ast.EventType))
         written = {node.variable for node in nodes if isinstance(node, ast.As | ast.Agg)}
         self.implied = (self.event_types | {"ANY"}) - written
         created = (item for node in nodes if isinstance(node, ast.Agg) for item in node.created)
@@ -139,8 +139,7 @@ class FormulaPattern(Pattern):
 
     def tree(self, clauses: ast.Clauses) -> ast.Query:
         """The query."""
-        parts = (clauses.select, clauses.stream, clauses.partition_by, clauses.within, clauses.summary)
-        return ast.Query(self.formula, *parts)
+        return ast.Query(self.formula, *clauses.parts())  # type: ignore[arg-type]  # both have the same clauses
 
     def text(self, clauses: ast.Clauses) -> str:
         """The canonical text."""

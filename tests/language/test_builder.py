@@ -84,8 +84,22 @@ def build_formula(node: ast.Formula, made: Sequence[FormulaBuilder]) -> FormulaB
             return E(name)
         case ast.AnyEvent():
             return E.any()
-        case ast.Next(name):
+        case ast.Next(ast.EventType(name)):
             return E.next(name)
+        case ast.Next():
+            return E.next(made[0])
+        case ast.Optional(ast.Iteration() | ast.ContiguousIteration() as several):
+            # What was made of the iteration is made once more, from what stands below it.
+            below = FormulaBuilder(several.formula)
+            return below.star(contiguous=isinstance(several, ast.ContiguousIteration))
+        case ast.Optional():
+            return made[0].optional()
+        case ast.Repeated(_, low, high, contiguous):
+            return made[0].times(low, high, contiguous=contiguous)
+        case ast.Windowed(_, within):
+            return made[0].within(f"{'less than ' if within.less_than else ''}{within.amount} {within.unit}")
+        case ast.UnlessFor(_, _, amount, unit):
+            return made[0].unless(made[1], lasting=(amount, unit))
         case ast.As(_, variable):
             return made[0].as_(variable)
         case ast.Filter(_, condition):

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial, reduce
 from itertools import product
 
 from acelera.automata.analysis import is_idle
@@ -34,7 +35,9 @@ from acelera.automata.terms import (
 from acelera.errors import QueryTooLargeError
 from acelera.language import ast
 from acelera.language.checker import BagUnion
+from acelera.language.conditions import replace_attributes
 from acelera.language.schema import Schema
+from acelera.language.tree import children
 
 
 def compile_formula(
@@ -49,8 +52,37 @@ def compile_formula(
         except TooLargeError:
             raise QueryTooLargeError([too_large(node, formula)], text) from None
 
-    part = ast.fold(formula, operator)
+    part = ast.fold(formula, operator, operands)
     return Acea(part.states, START_STATE, frozenset({FINAL}), part.transitions, tuple(compiler.guards))
+
+
+def operands(node: ast.Formula) -> Sequence[ast.Formula]:
+    """What is compiled before a formula: all parts of a sequence at once, however they are bracketed."""
+    if not isinstance(node, ast.Then | ast.Contiguous):
+        return children(node)
+    kind, found, todo = type(node), list[ast.Formula](), [node.right, node.left]
+    while todo:
+        part = todo.pop()
+        if type(part) is kind:
+            assert isinstance(part, ast.Then | ast.Contiguous)
+            todo += [part.right, part.left]
+        else:
+            found.append(part)
+    return found
+
+
+def may_be_empty(node: ast.Formula, made: Sequence[bool]) -> bool:
+    """Whether a formula may be left out, given which of its parts may."""
+    match node:
+        case ast.Optional():
+            return True
+        case ast.Repeated(_, low, _):
+            return low == 0 or made[0]
+        case ast.Or():
+            return any(made)
+        case ast.Unless() | ast.UnlessFor():
+            return made[0]
+    return all(made) and bool(made)
 
 
 @dataclass
@@ -69,14 +101,18 @@ class Compiler:
         return f"{hint}_{self.registers}"
 
     def operator(self, node: ast.Formula, made: Sequence[Part]) -> Part:
+        """The automaton of an operator from those of its parts, and whether it may be left out."""
+        return replace(self.compiled(node, made), empty=may_be_empty(node, [part.empty for part in made]))
+
+    def compiled(self, node: ast.Formula, made: Sequence[Part]) -> Part:
         """The automaton of an operator from those of its parts."""
         match node:
             case ast.EventType(name):
                 return event_type(name)
             case ast.AnyEvent():
                 return one_event((), "ANY")
-            case ast.Next(name):
-                return next_event(name)
+            case ast.Next():
+                return next_event(made[0])
             case ast.As(_, variable):
                 return as_variable(made[0], variable, self.once)
             case ast.Filter(_, condition):
@@ -86,13 +122,20 @@ class Compiler:
             case ast.And():
                 return conjunction(made[0], made[1])
             case ast.Then():
-                return then(made[0], made[1])
+                return sequence(made, waiting=True)
             case ast.Contiguous():
-                return contiguous(made[0], made[1])
+                return sequence(made, waiting=False)
+            case ast.Optional():
+                return made[0]
+            case ast.Repeated(_, low, high, without_gaps):
+                return repeated(made[0], low, high, waiting=not without_gaps)
+            case ast.Windowed(_, within):
+                return windowed(made[0], within, self.register("begun"))
             case ast.Iteration(inner):
-                return made[0] if isinstance(inner, ast.Iteration) else iteration(made[0])
+                return made[0] if isinstance(inner, ast.Iteration) else repeated(made[0], 1, None, waiting=True)
             case ast.ContiguousIteration(inner):
-                return made[0] if isinstance(inner, ast.ContiguousIteration) else contiguous_iteration(made[0])
+                again = isinstance(inner, ast.ContiguousIteration)
+                return made[0] if again else repeated(made[0], 1, None, waiting=False)
             case ast.Project():
                 return project(made[0], node, self.schema)
             case ast.Agg():
@@ -141,22 +184,33 @@ def has_type(name: str) -> Term:
     return Sql(ast.Binary("=", ast.Attribute(None, "type"), ast.Literal(name)), (((None, "type"), Attr("type")),))
 
 
-def next_event(name: str) -> Part:
-    """NEXT(R): skip what is not R, then take the R."""
-    attribute = ast.Attribute(None, "type")
-    other = ast.Binary("OR", ast.IsNull(attribute), ast.Binary("<>", attribute, ast.Literal(name)))
-    skip = Label((), (Sql(other, (((None, "type"), Attr("type")),)),))
-    take = event_type(name).transitions[0].label
+def next_event(part: Part) -> Part:
+    """NEXT(φ): skip what φ does not match, then take what it matches."""
+    take = [t.label for t in part.transitions]
+    skip = Label((), (none_of([label.predicate for label in take]),))
     waiting = 2
-    return Part(
-        3,
-        (
-            Transition(START_STATE, take, FINAL),
-            Transition(START_STATE, skip, waiting),
-            Transition(waiting, skip, waiting),
-            Transition(waiting, take, FINAL),
-        ),
-    )
+    moves = [(START_STATE, label, FINAL) for label in take]
+    moves += [(START_STATE, skip, waiting), (waiting, skip, waiting)]
+    moves += [(waiting, label, FINAL) for label in take]
+    return trimmed(3, [Transition(*move) for move in moves if not impossible(move[1].predicate)])
+
+
+def none_of(alternatives: Sequence[tuple[Term, ...]]) -> Term:
+    """Whether none of some conjunctions of predicates of one event is TRUE."""
+    leaves: dict[tuple[str | None, str], Term] = {}
+
+    def expression(term: Term) -> ast.Expression:
+        assert isinstance(term, Sql), "what NEXT takes is told by SQL predicates"
+        names = {key: (str(len(leaves) + index), key[1]) for index, (key, _) in enumerate(term.leaves)}
+        leaves.update({names[key]: leaf for key, leaf in term.leaves})
+        return replace_attributes(term.expression, lambda node: ast.Attribute(*names[node.variable, node.name]))
+
+    def joined(operator: str, parts: Sequence[ast.Expression], neutral: bool) -> ast.Expression:
+        return reduce(partial(ast.Binary, operator), parts) if parts else ast.Literal(neutral)
+
+    each = [joined("AND", [expression(term) for term in predicate], neutral=True) for predicate in alternatives]
+    matches = ast.Call("coalesce", (joined("OR", each, neutral=False), ast.Literal(False)))
+    return Sql(ast.Unary("NOT", matches), tuple(leaves.items()))
 
 
 # --- AS, OR, AND --------------------------------------------------------------------------------------------------
@@ -265,46 +319,71 @@ def explored(begin: State, end: State, following: Callable[[State], list[tuple[L
 # --- sequences and iterations -------------------------------------------------------------------------------------
 
 
-def then(left: Part, right: Part) -> Part:
-    """φ1 ; φ2: after the first, wait, then begin the second."""
-    return _joined(left, right, (Transition(_between(left, right), IDLE, _between(left, right)),))
-
-
-def contiguous(left: Part, right: Part) -> Part:
-    """φ1 : φ2: after the first, begin the second at once."""
-    return _joined(left, right, ())
-
-
-def _between(left: Part, right: Part) -> int:
-    return left.states + right.states - 2
-
-
-def _joined(left: Part, right: Part, waiting: tuple[Transition, ...]) -> Part:
-    """Both are trimmed, so that all states are of use, unless one of them has no match."""
-    if not left.transitions or not right.transitions:
+def sequence(parts: Sequence[Part], waiting: bool) -> Part:
+    """φ1 ; φ2 ; …, or with `:`: after each part begin the next, having waited or at once; some may be left out."""
+    if any(not part.transitions and not part.empty for part in parts):
         return Part(2, ())
-    between = _between(left, right)
-    first = [replace(t, target=between) if t.target == FINAL else t for t in left.transitions]
-    second = [replace(t, source=between) if t.source == START_STATE else t for t in right.shifted(left.states - 2)]
-    return Part(between + 1, (*first, *waiting, *second))
+    entries = [START_STATE, *range(2, len(parts) + 1)]
+    states, made = len(parts) + 1, _waits(entries, waiting)
+    for index, part in enumerate(parts):
+        first = index
+        while first > 0 and parts[first - 1].empty:
+            first -= 1
+        ends = entries[index + 1 : index + 2] + [FINAL] * all(later.empty for later in parts[index + 1 :])
+        made += _placed(part, states, entries[first : index + 1], ends)
+        states += part.states - 2
+    return trimmed(states, made)
 
 
-def iteration(part: Part) -> Part:
-    """φ+: after a round, end, or wait and begin another."""
-    return _repeated(part, (Transition(part.states, IDLE, part.states),))
+def repeated(part: Part, low: int, high: int | None, waiting: bool) -> Part:
+    """φ{n,m}: a copy for each round, and each from the n-th on may be the last; without m, the last begins again."""
+    needed = 1 if part.empty else max(low, 1)
+    rounds = needed if high is None else high
+    refuse_more(rounds * len(part.transitions))
+    entries = [START_STATE, *range(2, rounds + 1 + (high is None))]
+    states, made = len(entries) + 1, _waits(entries, waiting)
+    for index in range(rounds):
+        again = entries[rounds:] if index == rounds - 1 else []
+        ends = entries[index + 1 : index + 2] + [FINAL] * (index + 1 >= needed)
+        made += _placed(part, states, [entries[index], *again], ends)
+        states += part.states - 2
+    return trimmed(states, made)
 
 
-def contiguous_iteration(part: Part) -> Part:
-    """φ⊕: after a round, end, or begin another at once."""
-    return _repeated(part, ())
+def _waits(entries: Sequence[int], waiting: bool) -> list[Transition]:
+    """Between two parts any event may pass, if they need not follow at once."""
+    return [Transition(entry, IDLE, entry) for entry in entries[1:]] if waiting else []
 
 
-def _repeated(part: Part, waiting: tuple[Transition, ...]) -> Part:
-    between = part.states
-    going_on = [replace(t, target=between) for t in part.ending()]
-    once = [*part.transitions, *going_on]
-    again = [replace(t, source=between) for t in once if t.source == START_STATE]
-    return trimmed(between + 1, [*once, *waiting, *again])
+def _placed(part: Part, states: int, begins: Sequence[int], ends: Sequence[int]) -> list[Transition]:
+    """The transitions of a part after so many states, with all these states for its initial one and its final one."""
+
+    def places(state: int, special: int, those: Sequence[int]) -> Sequence[int]:
+        return those if state == special else [state + states - 2]
+
+    return [
+        Transition(source, t.label, target)
+        for t in part.transitions
+        for source in places(t.source, START_STATE, begins)
+        for target in places(t.target, FINAL, ends)
+    ]
+
+
+def windowed(part: Part, within: ast.Within, begun: str) -> Part:
+    """(φ WITHIN d): a register holds where the part began, and no run goes on when it has become too long."""
+    timed = within.unit != "events"
+    now: Term = Attr("time") if timed else Position()
+    far = ast.Interval(within.amount, within.unit) if timed else ast.Literal(within.amount)
+    passed = ast.Binary("-", ast.Attribute(None, "now"), ast.Attribute(None, "begun"))
+    fits = ast.Binary("<" if within.less_than or not timed else "<=", passed, far)
+    inside = Sql(fits, (((None, "now"), now), ((None, "begun"), Reg(begun))))
+
+    def bounded(t: Transition) -> Label:
+        if t.source == START_STATE:
+            return t.label.with_assign({begun: now})
+        return t.label.with_assign({begun: Reg(begun)}).with_predicate(inside)
+
+    return part.relabelled(bounded)
 
 
 # --- projections --------------------------------------------------------------------------------------------------
@@ -396,7 +475,11 @@ def all_of(left: Part, right: Part, once: bool) -> Part:
             idle = (p, q) == state and p in (START_STATE, FINAL) and q in (START_STATE, FINAL)
             if not (idle and p == q):
                 found.append((merged(one, two, once), (p, q)))
+            if not idle and (p, q) in alone:
+                found.append((merged(one, two, once), (FINAL, FINAL)))
         return found
+
+    alone = [state for state, other in (((FINAL, START_STATE), right), ((START_STATE, FINAL), left)) if other.empty]
 
     return explored(
         (START_STATE, START_STATE), (FINAL, FINAL), lambda state: [] if state == (FINAL, FINAL) else both(state)

@@ -40,6 +40,8 @@ def _remedy(node: ast.Formula) -> str:
                 "ALL follows its operands in every order, so each of them doubles the states at least; where the order "
                 "is known, write A ; B, or make several queries of it"
             )
+        case ast.Repeated():
+            return "each round has states of its own; count afterwards: A+ AGG m[n <- count(A)] FILTER m.n = 5000"
         case ast.And():
             return "AND multiplies the states of its operands; make them simpler, or make several queries of it"
         case ast.Filter():
@@ -56,7 +58,9 @@ def states_needed(formula: ast.Formula) -> int:
     def combine(node: ast.Formula, made: Sequence[int]) -> int:
         match node:
             case ast.Next():
-                return 3
+                return made[0] + 1
+            case ast.Repeated(_, low, high):
+                return (made[0] + 1) * max(low, high or 0, 1)
             case ast.Then() | ast.Contiguous():
                 return made[0] + made[1] - 1
             case ast.Or():
@@ -71,7 +75,9 @@ def states_needed(formula: ast.Formula) -> int:
                 return made[0] * 3
             case ast.EventType() | ast.AnyEvent():
                 return 2
-            case ast.As() | ast.Project() | ast.Agg() | ast.Unless() | ast.Start():
+            case ast.As() | ast.Project() | ast.Agg() | ast.Unless() | ast.UnlessFor() | ast.Start():
+                return made[0]
+            case ast.Optional() | ast.Windowed():
                 return made[0]
         raise AssertionError(f"unknown formula {type(node).__name__}")
 

@@ -19,10 +19,14 @@ START_STATE, FINAL = 0, 1
 
 @dataclass(frozen=True)
 class Part:
-    """An automaton under construction: its number of states and its transitions."""
+    """An automaton under construction: its number of states and its transitions.
+
+    `empty` tells whether it may also be left out: nothing is read then, which no run could tell.
+    """
 
     states: int
     transitions: tuple[Transition, ...]
+    empty: bool = False
 
     def __post_init__(self) -> None:
         refuse_more(len(self.transitions))

@@ -50,7 +50,7 @@ def window_of(within: ast.Within | None, schema: Schema) -> Window:
     if within is None:
         return Window()
     if within.unit == "events":
-        return Window(min(within.amount - 1, WIDEST))
+        return Window(min(within.reach, WIDEST))
     assert schema.time is not None, "the checker asks for a stream with time"
-    width = within.amount * ast.UNITS[within.unit] // NANOSECONDS[schema.time.arrow.unit]
+    width = within.reach // NANOSECONDS[schema.time.arrow.unit]
     return Window(min(width, WIDEST), timed=True)

@@ -126,9 +126,9 @@ class AnyEvent(Formula):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Next(Formula):
-    """`NEXT(R)`: the first R from here on."""
+    """`NEXT(φ)`: the first event from here on that φ, a formula of one event, matches."""
 
-    name: str
+    formula: Formula
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -178,6 +178,23 @@ class ContiguousIteration(Formula):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
+class Optional(Formula):
+    """`φ?`: φ, or nothing, as a part of something larger. `φ*` is `(φ+)?`."""
+
+    formula: Formula
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Repeated(Formula):
+    """`φ{n,m}`: from n to m times, or n and more if `high` is None; `φ:{n,m}` without gaps between the rounds."""
+
+    formula: Formula
+    low: int
+    high: int | None
+    contiguous: bool = False
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Or(Formula):
     """`φ OR ψ`."""
 
@@ -207,6 +224,40 @@ class Unless(Formula):
 
     left: Formula
     right: Formula
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class UnlessFor(Formula):
+    """`φ UNLESS ψ FOR d`: φ, when no ψ happens from its start until the duration has passed after its end."""
+
+    left: Formula
+    right: Formula
+    amount: int
+    unit: str
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Within(Node):
+    """`WITHIN n unit`, or `WITHIN LESS THAN n unit`; the unit is `events` or a key of UNITS."""
+
+    amount: int
+    unit: str
+    less_than: bool = False
+
+    @property
+    def reach(self) -> int:
+        """How far the end of a match may be from its start: in positions, or in nanoseconds."""
+        if self.unit == "events":
+            return self.amount - 1 - self.less_than
+        return self.amount * UNITS[self.unit] - self.less_than
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Windowed(Formula):
+    """`(φ WITHIN d)`: the matches of φ that fit into the window, as a part of something larger."""
+
+    formula: Formula
+    within: Within
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -311,15 +362,22 @@ class SelectAggregation(Node):
 SelectColumn = SelectVariable | SelectAttribute | SelectBound | SelectAggregation
 SelectItem = Star | SelectColumn
 
+KEPT_KINDS = ("longest", "shortest", "all", "any")
+KEPT_SCOPES = ("start", "end", "apart")
+
 BOUNDS = ("start", "end", "start_time", "end_time")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Within(Node):
-    """`WITHIN n unit`; the unit is `events` or a key of UNITS."""
+class Keep(Node):
+    """`KEEP LONGEST PER START` and its like: which of the matches are kept.
 
-    amount: int
-    unit: str
+    The kind is one of KEPT_KINDS, the scope `start`, `end` or `apart`; the count is that of `ANY n`.
+    """
+
+    kind: str
+    scope: str
+    count: int | None = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -370,6 +428,7 @@ class Clauses(Node):
     partition_by: tuple[Key, ...] = ()
     within: Within | None = None
     summary: Summary | None = None
+    keep: Keep | None = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -382,11 +441,12 @@ class Query(Node):
     partition_by: tuple[Key, ...] = ()
     within: Within | None = None
     summary: Summary | None = None
+    keep: Keep | None = None
 
     @property
     def clauses(self) -> Clauses:
         """What stands around the formula."""
-        return Clauses(self.select, self.stream, self.partition_by, self.within, self.summary)
+        return Clauses(self.select, self.stream, self.partition_by, self.within, self.summary, self.keep)
 
 
 UNITS = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import math
 from collections.abc import Sequence
+from types import EllipsisType
 from typing import Any, Literal
 
 from acelera.errors import UsageError
@@ -299,6 +300,38 @@ class FormulaBuilder:
         """`φ : ψ`."""
         return FormulaBuilder(ast.Contiguous(self.node, _formula(other)))
 
+    def optional(self) -> FormulaBuilder:
+        """`φ?`."""
+        return FormulaBuilder(ast.Optional(self.node))
+
+    def star(self, *, contiguous: bool = False) -> FormulaBuilder:
+        """`φ*`, or `φ:*` if contiguous."""
+        return self.plus(contiguous=contiguous).optional()
+
+    def times(self, low: int, high: int | EllipsisType | None = ..., *, contiguous: bool = False) -> FormulaBuilder:
+        """`φ{n}`; with another number `φ{n,m}`, with None `φ{n,}`. If contiguous, without gaps between the rounds.
+
+        >>> from acelera import E, query
+        >>> print(query(E("A").times(2).then(E("B").times(1, 3, contiguous=True)).then(E("C").times(2, None))))
+        MATCH A{2} ; B:{1,3} ; C{2,}
+        """
+        most = low if high is ... else high
+        counts = [count for count in (low, most) if count is not None]
+        if not all(type(count) is int and count >= 0 for count in counts) or max(counts, default=0) < low or most == 0:
+            raise UsageError(
+                f"times takes counts such as .times(2), .times(1, 3) or .times(2, None), not {(low, most)!r}"
+            )
+        return FormulaBuilder(ast.Repeated(self.node, low, most, contiguous))
+
+    def within(self, window: str | tuple[int, str]) -> FormulaBuilder:
+        """`(φ WITHIN d)`: only matches of this part that fit into the window.
+
+        >>> from acelera import E, query
+        >>> print(query(E("A").then(E("B")).within("5 minutes").then(E("C"))))
+        MATCH (A ; B WITHIN 5 MINUTES) ; C
+        """
+        return FormulaBuilder(ast.Windowed(self.node, _window(window)))
+
     def plus(self, *, contiguous: bool = False) -> FormulaBuilder:
         """`φ+`, or `φ:+` if contiguous."""
         return FormulaBuilder(ast.ContiguousIteration(self.node) if contiguous else ast.Iteration(self.node))
@@ -315,9 +348,13 @@ class FormulaBuilder:
         """`φ ALL ψ`."""
         return FormulaBuilder(ast.All(self.node, _formula(other)))
 
-    def unless(self, other: FormulaBuilder) -> FormulaBuilder:
-        """`φ UNLESS ψ`."""
-        return FormulaBuilder(ast.Unless(self.node, _formula(other)))
+    def unless(self, other: FormulaBuilder, *, lasting: str | tuple[int, str] | None = None) -> FormulaBuilder:
+        """`φ UNLESS ψ`, or `φ UNLESS ψ FOR d` if lasting for a duration such as `"30 minutes"`."""
+        if lasting is None:
+            return FormulaBuilder(ast.Unless(self.node, _formula(other)))
+        made = parse_query(f"MATCH x UNLESS y FOR {_amount(lasting)}").formula
+        assert isinstance(made, ast.UnlessFor)
+        return FormulaBuilder(ast.UnlessFor(self.node, _formula(other), made.amount, made.unit))
 
     def project(self, *kept: str | tuple[str, Sequence[str]]) -> FormulaBuilder:
         """`φ PROJECT x, y(a, b)` is `.project("x", ("y", ["a", "b"]))`; `"*"` keeps all variables."""
@@ -341,6 +378,7 @@ class FormulaBuilder:
         stream: str | None = None,
         partition_by: str | Sequence[str] = (),
         within: str | tuple[int, str] | None = None,
+        keep: str | None = None,
         summarize: str | Sequence[str] = (),
         by: str | Sequence[str] = (),
         over: str | tuple[int, str] | None = None,
@@ -363,8 +401,8 @@ class FormulaBuilder:
         BY x.k
         HAVING n > 3
         """
-        around = clauses(select, stream, partition_by, within, summary(summarize, by, over, every, having))
-        return ast.Query(self.node, around.select, around.stream, around.partition_by, around.within, around.summary)
+        around = clauses(select, stream, partition_by, within, summary(summarize, by, over, every, having), keep)
+        return ast.Query(self.node, *around.parts())  # type: ignore[arg-type]  # both have the same clauses
 
 
 def clauses(
@@ -373,6 +411,7 @@ def clauses(
     partition_by: str | Sequence[str] = (),
     within: str | tuple[int, str] | None = None,
     summary: ast.Summary | None = None,
+    keep: str | None = None,
 ) -> ast.Clauses:
     """What stands around a pattern; items of SELECT are written as in the text."""
     if select and summary is not None:
@@ -381,8 +420,19 @@ def clauses(
         raise UsageError("items of SELECT and the window are texts: .query('a.price', within='5 minutes')")
     keys = (partition_by,) if isinstance(partition_by, str) else tuple(partition_by)
     items = parse_query(f"SELECT {', '.join(select)} MATCH x").select if select else (ast.Star(),)
-    window = None if within is None else parse_query(f"MATCH x WITHIN {_amount(within)}").within
-    return ast.Clauses(items if summary is None else (), stream, tuple(ast.Key(key) for key in keys), window, summary)
+    if not isinstance(keep, str | None):
+        raise UsageError(f"keep={keep!r} is not a text such as 'longest per start'")
+    window = None if within is None else _window(within)
+    kept = None if keep is None else parse_query(f"MATCH x KEEP {keep}").keep
+    named = tuple(ast.Key(key) for key in keys)
+    return ast.Clauses(items if summary is None else (), stream, named, window, summary, kept)
+
+
+def _window(within: str | tuple[int, str]) -> ast.Within:
+    """A window written as in the text."""
+    window = parse_query(f"MATCH x WITHIN {_amount(within)}").within
+    assert window is not None
+    return window
 
 
 def summary(
@@ -443,9 +493,9 @@ class Events:
         """`ANY`: one event of any type."""
         return FormulaBuilder(ast.AnyEvent())
 
-    def next(self, event_type: str) -> FormulaBuilder:
-        """`NEXT(R)`: the first R from here on."""
-        return FormulaBuilder(ast.Next(_checked_name(event_type)))
+    def next(self, event: str | FormulaBuilder) -> FormulaBuilder:
+        """`NEXT(φ)`: the first event from here on that is of this type, or matches this formula of one event."""
+        return FormulaBuilder(ast.Next(self(event).node if isinstance(event, str) else _formula(event)))
 
     def start(self, formula: FormulaBuilder) -> FormulaBuilder:
         """`START(φ)`."""

@@ -15,8 +15,8 @@ from acelera.errors import Problem, QueryCheckError, Span, did_you_mean, listing
 from acelera.language import ast
 from acelera.language.aggregates import aggregate_names, find_aggregate
 from acelera.language.expressions import check_predicate
-from acelera.language.printer import amount
 from acelera.language.printer import name as written
+from acelera.language.printer import print_within
 from acelera.language.result import (
     AggregateValue,
     AttributeValues,
@@ -99,7 +99,7 @@ class _Checker:
     def formula(self, node: ast.Formula, made: Sequence[Bindings]) -> Bindings:
         """What a formula binds, given what its parts bind."""
         match node:
-            case ast.EventType(name) | ast.Next(name):
+            case ast.EventType(name):
                 self.event_type(name, node.span)
                 return Bindings({name: self.stream_variable(name, ONE)}, ONE)
             case ast.AnyEvent():
@@ -115,12 +115,21 @@ class _Checker:
                 merge = Bounds.merged if self.bag_union == "once" else Bounds.__add__
                 return self.combine(made, merge, node.span, support=Bounds.merged)
             case ast.Or():
-                return self.combine(made, Bounds.either, node.span)
+                return self.combine(made, Bounds.either, node.span, empty=made[0].empty or made[1].empty)
             case ast.And():  # its events are those of the left side
                 return self.combine(made, Bounds.both, node.span, support=lambda left, _: left)
             case ast.Iteration() | ast.ContiguousIteration():
-                repeated = {name: v.with_bounds(v.bounds.repeated()) for name, v in made[0].variables.items()}
-                return Bindings(repeated, made[0].support.repeated())
+                return made[0].counted(Bounds.repeated, made[0].empty)
+            case ast.Optional():
+                return made[0].counted(Bounds.perhaps, True)
+            case ast.Repeated(_, low, high):
+                return made[0].counted(lambda bounds: bounds.times(low, high), made[0].empty or low == 0)
+            case ast.Next(inner):
+                self.one_event(inner)
+                return made[0]
+            case ast.Windowed(_, within):
+                self.window(within)
+                return made[0]
             case ast.Unless() | ast.Start() | ast.Strict():
                 return made[0]
             case ast.Project():
@@ -134,6 +143,24 @@ class _Checker:
         if known is not None and name not in known:
             near = did_you_mean(name, known)
             self.wrong(f"there is no event type `{name}`{near}", span, f"event types: {listing(known)}")
+
+    def one_event(self, formula: ast.Formula) -> None:
+        """What NEXT waits for must be told from one event alone."""
+        for node in ast.walk(formula):
+            if not isinstance(node, ast.EventType | ast.AnyEvent | ast.Or | ast.As | ast.Filter):
+                self.wrong(
+                    "NEXT takes a formula of one event",
+                    node.span,
+                    "event types, ANY, OR, AS and FILTER can stand in it: NEXT(A OR B FILTER A.price > 100)",
+                )
+            elif isinstance(node, ast.Filter):
+                for condition in ast.walk(node.condition):
+                    if not isinstance(condition, ast.Each | ast.Both | ast.Either):
+                        self.wrong(
+                            "in NEXT a condition can speak of one event alone",
+                            condition.span or node.span,
+                            "such as NEXT(A FILTER A.price > 100); compare it with others outside: … FILTER x.a < y.b",
+                        )
 
     def stream_variable(self, event_type: str | None, bounds: Bounds) -> Variable:
         source = Origin(event_type or "any event")
@@ -153,7 +180,7 @@ class _Checker:
             if each.bounds.high:
                 self.refuse_clash(name, together, each, span)
                 together = together.joined(each, bounds)
-        return Bindings({**inner.variables, name: together}, inner.support)
+        return Bindings({**inner.variables, name: together}, inner.support, inner.empty)
 
     def combine(
         self,
@@ -161,14 +188,17 @@ class _Checker:
         bounds: BoundsOperation,
         span: Span | None,
         support: BoundsOperation | None = None,
+        empty: bool | None = None,
     ) -> Bindings:
+        """What two formulas bind together; unless told otherwise it may be left out if both may."""
         left, right = made
         variables = {}
         for name in names_of(left, right):
             one, two = left.get(name), right.get(name)
             self.refuse_clash(name, one, two, span)
             variables[name] = one.joined(two, bounds(one.bounds, two.bounds))
-        return Bindings(variables, (support or bounds)(left.support, right.support))
+        may_be_empty = left.empty and right.empty if empty is None else empty
+        return Bindings(variables, (support or bounds)(left.support, right.support), may_be_empty)
 
     def refuse_clash(self, name: str, left: Variable, right: Variable, span: Span | None) -> None:
         clash = left.clash(right)
@@ -196,7 +226,7 @@ class _Checker:
         held_bounds = [variable.bounds for variable in variables.values()]
         low = max((bounds.low for bounds in held_bounds), default=0)
         high = min(inner.support.high + stripped.high, sum(bounds.high for bounds in held_bounds))
-        return Bindings(variables, Bounds(low, high))
+        return Bindings(variables, Bounds(low, high), inner.empty)
 
     def strip(self, item: ast.Kept, held: Variable) -> Variable:
         assert item.attributes is not None
@@ -208,6 +238,12 @@ class _Checker:
         return Variable(held.bounds, attributes, sources, True, typed)
 
     def agg(self, node: ast.Agg, inner: Bindings) -> Bindings:
+        if inner.empty:
+            self.wrong(
+                "AGG makes an event at the end of its match, but what stands to its left may match nothing at all",
+                node.span,
+                "make AGG part of what is optional: (A+ AGG m[n <- count(A)])? ; B",
+            )
         created: dict[str, Type] = {}
         for item in node.created:
             if item.attribute in created:
@@ -373,9 +409,13 @@ class _Checker:
                 self.wrong(f"there is no attribute `{key.name}`{near}", key.span)
             elif self.schema is not None and self.schema.columns[key.name].kind is Kind.OPAQUE:
                 self.wrong(f"values of type {self.schema.columns[key.name]} cannot be a key", key.span)
-        within = clauses.within
-        if within is not None and within.unit != "events":
-            self.time(within.span, f"WITHIN {amount(within.amount, within.unit)}")
+        if clauses.within is not None:
+            self.window(clauses.within)
+
+    def window(self, within: ast.Within) -> None:
+        """A window that is measured in time needs one."""
+        if within.unit != "events":
+            self.time(within.span, print_within(within))
 
     def columns(self, clauses: ast.Clauses, bindings: Bindings) -> tuple[Column, ...]:
         columns: list[Column] = []
@@ -472,7 +512,7 @@ class _Checker:
 def _binds(node: ast.Formula) -> tuple[str, ...]:
     """The variable that an operator binds, apart from what its parts bind."""
     match node:
-        case ast.EventType(name) | ast.Next(name) | ast.As(_, name) | ast.Agg(_, name, _):
+        case ast.EventType(name) | ast.As(_, name) | ast.Agg(_, name, _):
             return (name,)
         case ast.AnyEvent():
             return ("ANY",)

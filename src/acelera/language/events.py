@@ -155,9 +155,9 @@ class ComplexEvent:
 def within(window: ast.Within, first: Event, last: Event) -> bool:
     """WITHIN n EVENTS: end - start < n. WITHIN n unit: time(end) - time(start) <= n unit."""
     if window.unit == "events":
-        return last.position - first.position < window.amount
+        return last.position - first.position <= window.reach
     assert first.time is not None and last.time is not None, "the checker asks for a stream with time"
-    return last.time - first.time <= window.amount * ast.UNITS[window.unit]
+    return last.time - first.time <= window.reach
 
 
 def complex_event(start: int, end: int, bags: dict[str, Bag]) -> ComplexEvent:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import lark
 
@@ -16,6 +17,14 @@ from acelera.errors import Span
 from acelera.language import ast
 from acelera.language.conditions import Name, fail
 from acelera.language.literals import parse_date, parse_timestamp
+
+
+class Duration(NamedTuple):
+    """A length of time or a number of events, in one unit."""
+
+    amount: int
+    unit: str
+    span: Span
 
 
 def span_of(*items: Any) -> Span:
@@ -158,8 +167,29 @@ class ExpressionBuilder(lark.Transformer[Any, Any]):
 
     def interval(self, items: list[Any]) -> ast.Interval:
         """`INTERVAL 5 MINUTES`."""
-        _, number, unit = items
-        return ast.Interval(whole(number), unit_of(unit), span=span_of(*items))
+        length = self.no_events(items[1], "INTERVAL")
+        return ast.Interval(length.amount, length.unit, span=span_of(*items))
+
+    def duration(self, items: list[Any]) -> Duration:
+        """`5 MINUTES`, `1 MINUTE 30 SECONDS`, `100 EVENTS`."""
+        parts = [(whole(number), unit_of(unit, "events")) for number, unit in zip(items[::2], items[1::2], strict=True)]
+        units = [unit for _, unit in parts]
+        span = span_of(*items)
+        if len(parts) > 1 and "events" in units:
+            fail("a length is a number of events or a duration, not both", span)
+        order = ["events", *ast.UNITS]
+        if any(order.index(longer) <= order.index(shorter) for longer, shorter in pairwise(units)):
+            fail("the units of a duration go from long to short", span, "write it like 1 MINUTE 30 SECONDS")
+        unit = units[-1]
+        return Duration(
+            sum(number * ast.UNITS.get(each, 1) for number, each in parts) // ast.UNITS.get(unit, 1), unit, span
+        )
+
+    def no_events(self, length: Duration, where: str) -> Duration:
+        """A duration of time, where events would make no sense."""
+        if length.unit == "events":
+            fail(f"{where} takes a duration", length.span, f"the units are {', '.join(ast.UNITS)}")
+        return length
 
     def attribute(self, items: list[Any]) -> ast.Attribute:
         """A name alone."""

@@ -15,7 +15,8 @@ import lark
 from acelera.errors import QuerySyntaxError
 from acelera.language import ast
 from acelera.language.conditions import Name, Quantified, fail, to_condition
-from acelera.language.expression_builder import ExpressionBuilder, no_tokens, span_of, unit_of, whole
+from acelera.language.expression_builder import ExpressionBuilder, no_tokens, span_of, whole
+from acelera.language.printer import print_within
 from acelera.language.syntax_errors import explain_syntax_error
 from acelera.language.totals import with_totals
 
@@ -74,17 +75,16 @@ class _AstBuilder(ExpressionBuilder):
     # the query
 
     def query(self, items: list[Any]) -> ast.Query:
-        select, stream, _, formula, partition_by, within = items
-        return ast.Query(
-            formula, select or (ast.Star(),), stream, partition_by or (), within, span=span_of(*_nodes(items))
-        )
+        select, stream, _, formula, partition_by, within, keep = items
+        shown, span = select or (ast.Star(),), span_of(*_nodes(items))
+        return ast.Query(formula, shown, stream, partition_by or (), within, keep=keep, span=span)
 
     def summary_query(self, items: list[Any]) -> ast.Query:
-        summarized, stream, _, formula, partition_by, within, keys, over, having = items
+        summarized, stream, _, formula, partition_by, within, keep, keys, over, having = items
         *_, last = _nodes([*summarized, *(keys or ()), over, having])
         summary = ast.Summary(summarized, keys or (), over, having, span=span_of(summarized[0], last))
         span = span_of(summarized[0], *_nodes(items))
-        return ast.Query(formula, (), stream, partition_by or (), within, summary, span=span)
+        return ast.Query(formula, (), stream, partition_by or (), within, summary, keep, span=span)
 
     def select(self, items: list[Any]) -> tuple[Any, ...]:
         return tuple(no_tokens(items))
@@ -114,17 +114,28 @@ class _AstBuilder(ExpressionBuilder):
         return tuple(ast.Key(str(name), span=name.span) for name in no_tokens(items))
 
     def within(self, items: list[Any]) -> ast.Within:
-        _, number, unit = items
-        span = span_of(number, unit)
-        name = unit_of(unit, "events")
-        amount = whole(number)
-        if amount == 0 and name == "events":
+        _, less, _, (amount, unit, span) = items
+        window = ast.Within(amount, unit, less is not None, span=span)
+        least = (unit == "events") + window.less_than
+        if amount < least:
             fail(
-                "WITHIN 0 EVENTS leaves no room for any match",
+                f"{print_within(window)} leaves no room for any match",
                 span,
-                "a window of one event is WITHIN 1 EVENTS",
+                "a window of one event is WITHIN 1 EVENTS" if unit == "events" else f"write {least} or more",
             )
-        return ast.Within(amount, name, span=span)
+        return window
+
+    def keep_best(self, items: list[Any]) -> ast.Keep:
+        return ast.Keep(items[1].lower(), items[-1].lower(), span=span_of(*items))
+
+    def keep_all(self, items: list[Any]) -> ast.Keep:
+        return ast.Keep("all", "apart", span=span_of(*items))
+
+    def keep_any(self, items: list[Any]) -> ast.Keep:
+        count = whole(items[2])
+        if count == 0:
+            fail("KEEP ANY 0 keeps nothing", span_of(items[2]), "write KEEP ANY 1 PER START or more")
+        return ast.Keep("any", items[-1].lower(), count, span=span_of(*items))
 
     def summarize(self, items: list[Any]) -> tuple[Any, ...]:
         return tuple(no_tokens(items))
@@ -136,10 +147,9 @@ class _AstBuilder(ExpressionBuilder):
         return ast.SummaryItem(with_totals(expression), _text(alias), span=span_of(expression, alias))
 
     def over(self, items: list[Any]) -> ast.Over:
-        _, number, unit, _, every, every_unit = items
-        span = span_of(number, unit, every, every_unit)
-        stride = (None, None) if every is None else (whole(every), unit_of(every_unit, "events"))
-        return ast.Over(whole(number), unit_of(unit, "events"), *stride, span=span)
+        _, length, _, every = items
+        stride = (None, None) if every is None else (every.amount, every.unit)
+        return ast.Over(length.amount, length.unit, *stride, span=span_of(length, every))
 
     def having(self, items: list[Any]) -> ast.Expression:
         return with_totals(items[1])
@@ -197,6 +207,10 @@ class _AstBuilder(ExpressionBuilder):
     def unless(self, items: list[Any]) -> ast.Unless:
         return ast.Unless(items[0], items[2], span=span_of(*items))
 
+    def unless_for(self, items: list[Any]) -> ast.UnlessFor:
+        length = self.no_events(items[4], "UNLESS … FOR")
+        return ast.UnlessFor(items[0], items[2], length.amount, length.unit, span=span_of(*items))
+
     def then(self, items: list[Any]) -> ast.Then:
         return ast.Then(items[0], items[2], span=span_of(*items))
 
@@ -209,6 +223,36 @@ class _AstBuilder(ExpressionBuilder):
     def contiguous_iteration(self, items: list[Any]) -> ast.ContiguousIteration:
         return ast.ContiguousIteration(items[0], span=span_of(*items))
 
+    def any_number(self, items: list[Any]) -> ast.Optional:
+        return ast.Optional(ast.Iteration(items[0], span=span_of(*items)), span=span_of(*items))
+
+    def contiguous_any_number(self, items: list[Any]) -> ast.Optional:
+        return ast.Optional(ast.ContiguousIteration(items[0], span=span_of(*items)), span=span_of(*items))
+
+    def optional(self, items: list[Any]) -> ast.Optional:
+        return ast.Optional(items[0], span=span_of(*items))
+
+    def repeated(self, items: list[Any], contiguous: bool = False) -> ast.Repeated:
+        formula, _, (low, high), closing = items
+        span = span_of(formula, closing)
+        if high == 0:
+            fail("a count of 0 leaves nothing to match", span_of(items[1], items[3]), "leave the part out")
+        if high is not None and high < low:
+            fail(f"from {low} to {high} is no range", span_of(items[1], items[3]), f"write {{{high},{low}}}")
+        return ast.Repeated(formula, low, high, contiguous, span=span)
+
+    def contiguous_repeated(self, items: list[Any]) -> ast.Repeated:
+        return self.repeated(items, contiguous=True)
+
+    def exactly(self, items: list[Any]) -> tuple[int, int]:
+        return whole(items[0]), whole(items[0])
+
+    def at_least(self, items: list[Any]) -> tuple[int, None]:
+        return whole(items[0]), None
+
+    def between_counts(self, items: list[Any]) -> tuple[int, int]:
+        return 0 if items[0] is None else whole(items[0]), whole(items[2])
+
     def as_(self, items: list[Any]) -> ast.As:
         return ast.As(items[0], str(items[2]), span=span_of(*items))
 
@@ -218,6 +262,9 @@ class _AstBuilder(ExpressionBuilder):
     def any_event(self, items: list[Any]) -> ast.AnyEvent:
         return ast.AnyEvent(span=span_of(*items))
 
+    def windowed(self, items: list[Any]) -> ast.Windowed:
+        return ast.Windowed(items[1], items[2], span=span_of(*items))
+
     def start_(self, items: list[Any]) -> ast.Start:
         return ast.Start(items[2], span=span_of(*items))
 
@@ -225,7 +272,7 @@ class _AstBuilder(ExpressionBuilder):
         return ast.Strict(items[2], span=span_of(*items))
 
     def next_(self, items: list[Any]) -> ast.Next:
-        return ast.Next(str(items[2]), span=span_of(*items))
+        return ast.Next(items[2], span=span_of(*items))
 
     def condition(self, items: list[Any]) -> ast.Condition:
         return to_condition(items[0])

@@ -30,7 +30,9 @@ def print_around(pattern: str, clauses: ast.Clauses) -> str:
     if clauses.partition_by:
         lines.append("PARTITION BY " + ", ".join(name(key.name) for key in clauses.partition_by))
     if clauses.within is not None:
-        lines.append(f"WITHIN {amount(clauses.within.amount, clauses.within.unit)}")
+        lines.append(print_within(clauses.within))
+    if clauses.keep is not None:
+        lines.append(print_keep(clauses.keep))
     return "\n".join(lines if summary is None else [*lines, *_grouping(summary)])
 
 
@@ -42,6 +44,18 @@ def _grouping(summary: ast.Summary) -> Iterator[str]:
         yield print_over(summary.over)
     if summary.having is not None:
         yield f"HAVING {print_expression(summary.having)}"
+
+
+def print_within(within: ast.Within) -> str:
+    """The text of a window."""
+    return f"WITHIN {'LESS THAN ' if within.less_than else ''}{amount(within.amount, within.unit)}"
+
+
+def print_keep(keep: ast.Keep) -> str:
+    """The text of the clause that says which matches are kept."""
+    count = "" if keep.count is None else f" {keep.count}"
+    scope = "APART" if keep.scope == "apart" else f"PER {keep.scope.upper()}"
+    return f"KEEP {keep.kind.upper()}{count} {scope}"
 
 
 def print_over(over: ast.Over) -> str:
@@ -125,8 +139,13 @@ def _formula(node: ast.Formula, made: Sequence[_Piece]) -> _Piece:
             return _Piece(name(text), _POSTFIX)
         case ast.AnyEvent():
             return _Piece("ANY", _POSTFIX)
-        case ast.Next(text):
-            return _Piece(f"NEXT({name(text)})", _POSTFIX)
+        case ast.Next():
+            return _Piece(f"NEXT({made[0].text})", _POSTFIX)
+        case ast.Windowed(_, within):
+            return _Piece(f"({made[0].text} {print_within(within)})", _POSTFIX)
+        case ast.UnlessFor(_, _, number, unit):
+            sides = made[0].at_least(_AND), made[1].at_least(_AND + 1)
+            return _Piece(f"{sides[0]} UNLESS {sides[1]} FOR {amount(number, unit)}", _AND)
         case ast.Start():
             return _Piece(f"START({made[0].text})", _POSTFIX)
         case ast.Strict():
@@ -134,9 +153,16 @@ def _formula(node: ast.Formula, made: Sequence[_Piece]) -> _Piece:
         case ast.As(_, bound):
             return _Piece(f"{made[0].at_least(_POSTFIX)} AS {variable(bound)}", _POSTFIX)
         case ast.Iteration(inner):
-            return _Piece(_repeated(inner, made[0]) + "+", _POSTFIX)
+            return _Piece(_operand(inner, made[0]) + "+", _POSTFIX)
         case ast.ContiguousIteration(inner):
-            return _Piece(_repeated(inner, made[0]) + ":+", _POSTFIX)
+            return _Piece(_operand(inner, made[0]) + ":+", _POSTFIX)
+        case ast.Optional(ast.Iteration() | ast.ContiguousIteration()):
+            return _Piece(made[0].text[:-1] + "*", _POSTFIX)
+        case ast.Optional(inner):
+            return _Piece(_operand(inner, made[0]) + "?", _POSTFIX)
+        case ast.Repeated(inner, low, high, contiguous):
+            counts = f"{low}" if low == high else f"{low},{'' if high is None else high}"
+            return _Piece(f"{_operand(inner, made[0])}{':' if contiguous else ''}{{{counts}}}", _POSTFIX)
         case ast.Filter(_, condition):
             return _Piece(f"{made[0].text} FILTER {print_condition(condition)}", _CHAIN)
         case ast.Project(_, everything, kept):
@@ -148,9 +174,10 @@ def _formula(node: ast.Formula, made: Sequence[_Piece]) -> _Piece:
     raise AssertionError(f"unknown formula {type(node).__name__}")
 
 
-def _repeated(inner: ast.Formula, piece: _Piece) -> str:
-    # `A AS x+` would be read aright, but not by people.
-    return f"({piece.text})" if isinstance(inner, ast.As) else piece.at_least(_POSTFIX)
+def _operand(inner: ast.Formula, piece: _Piece) -> str:
+    # `A AS x+` and `A{2}{3}` would be read aright, but not by people; `A+?` means something else elsewhere.
+    bracketed = isinstance(inner, ast.As | ast.Iteration | ast.ContiguousIteration | ast.Optional | ast.Repeated)
+    return f"({piece.text})" if bracketed else piece.at_least(_POSTFIX)
 
 
 def _kept(item: ast.Kept) -> str:

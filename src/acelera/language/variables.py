@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from acelera.language.types import Type, unify
@@ -34,6 +34,15 @@ class Bounds:
     def repeated(self) -> Bounds:
         """One or more times."""
         return Bounds(self.low, math.inf if self.high else 0)
+
+    def times(self, low: int, high: int | None) -> Bounds:
+        """From `low` to `high` times; None is any number."""
+        most = math.inf if high is None else high
+        return Bounds(self.low * low, self.high * most if self.high else 0)
+
+    def perhaps(self) -> Bounds:
+        """These, or none."""
+        return Bounds(0, self.high)
 
     def __str__(self) -> str:
         if (self.low, self.high) == (1, 1):
@@ -109,10 +118,19 @@ EMPTY = Variable(NONE)
 
 @dataclass(frozen=True)
 class Bindings:
-    """The variables of a formula in order of first appearance, and how many different events they hold together."""
+    """The variables of a formula in order of first appearance, and how many different events they hold together.
+
+    `empty` tells whether the formula may be left out, as an optional part.
+    """
 
     variables: Mapping[str, Variable]
     support: Bounds
+    empty: bool = False
+
+    def counted(self, change: Callable[[Bounds], Bounds], empty: bool) -> Bindings:
+        """The same variables with other numbers of events."""
+        variables = {name: variable.with_bounds(change(variable.bounds)) for name, variable in self.variables.items()}
+        return Bindings(variables, change(self.support), empty)
 
     def get(self, name: str) -> Variable:
         """What is known of a variable; nothing is bound to one that does not occur."""

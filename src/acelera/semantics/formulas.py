@@ -36,8 +36,8 @@ def denotation(formula: ast.Formula, stream: Stream) -> Denotation:
                 return event_type(stream, name)
             case ast.AnyEvent():
                 return any_event(stream)
-            case ast.Next(name):
-                return next_event(stream, name)
+            case ast.Next():
+                return next_event(stream, made[0])
             case ast.As(_, variable):
                 return frozenset(collect(c, variable, stream.once) for c in made[0])
             case ast.Filter(_, condition):
@@ -83,14 +83,13 @@ def any_event(stream: Stream) -> Denotation:
     return frozenset(complex_event(e.position, e.position, {"ANY": (e,)}) for e in stream.events)
 
 
-def next_event(stream: Stream, name: str) -> Denotation:
-    """NEXT(R): from any position i to the first R at or after i, which alone is kept."""
+def next_event(stream: Stream, once: Denotation) -> Denotation:
+    """NEXT(φ), φ of one event: from any position i to the first one at or after i where φ matches."""
+    places = sorted({c.end for c in once})
     found = set()
-    for i in range(len(stream.events)):
-        for e in stream.events[i:]:
-            if e.type == name:
-                found.add(complex_event(i + 1, e.position, {name: (e,)}))
-                break
+    for i in range(1, len(stream.events) + 1):
+        first = next((place for place in places if place >= i), None)
+        found |= {complex_event(i, c.end, dict(c.bags)) for c in once if c.end == first}
     return frozenset(found)
 
 
