@@ -103,6 +103,10 @@ class Pattern(ABC):
         return known[2]
 
 
+def _open_ended(node: ast.Formula) -> bool:
+    return isinstance(node, ast.Repeated) and node.high is None and not node.contiguous
+
+
 class FormulaPattern(Pattern):
     """A formula; `source` is the text that it was parsed from, for errors to point into."""
 
@@ -117,7 +121,7 @@ class FormulaPattern(Pattern):
         self.implied = (self.event_types | {"ANY"}) - written
         created = (item for node in nodes if isinstance(node, ast.Agg) for item in node.created)
         self.functions = frozenset(item.value.function for item in created)
-        self.repeats = any(isinstance(node, ast.Iteration) for node in nodes)
+        self.repeats = any(isinstance(node, ast.Iteration) or _open_ended(node) for node in nodes)
         self._strips = any(isinstance(node, ast.Project) for node in nodes)
         self._compiled: tuple[Schema, Acea] | None = None
 

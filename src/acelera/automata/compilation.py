@@ -373,9 +373,9 @@ def windowed(part: Part, within: ast.Within, begun: str) -> Part:
     """(φ WITHIN d): a register holds where the part began, and no run goes on when it has become too long."""
     timed = within.unit != "events"
     now: Term = Attr("time") if timed else Position()
-    far = ast.Interval(within.amount, within.unit) if timed else ast.Literal(within.amount)
+    far = ast.Interval(within.amount, within.unit) if timed else ast.Literal(within.reach)
     passed = ast.Binary("-", ast.Attribute(None, "now"), ast.Attribute(None, "begun"))
-    fits = ast.Binary("<" if within.less_than or not timed else "<=", passed, far)
+    fits = ast.Binary("<" if timed and within.less_than else "<=", passed, far)
     inside = Sql(fits, (((None, "now"), now), ((None, "begun"), Reg(begun))))
 
     def bounded(t: Transition) -> Label:
