@@ -17,13 +17,21 @@ _INFIX = {"OR", "AND", "ALL", "UNLESS", "AS"}
 _CONSTANTS = {"NULL", "TRUE", "FALSE"}
 _PREDICATES = {"NOT", "IS", "IN", "BETWEEN", "LIKE"}
 _SUMMARY = {"SUMMARIZE", "BY", "OVER", "EVERY", "HAVING"}
-_FREE = _SUMMARY | {"IGNORE", "NULLS"}
+_KEPT = {"LONGEST", "SHORTEST", "PER", "APART"}
+_FREE = _SUMMARY | _KEPT | {"IGNORE", "NULLS", "LESS", "THAN", "FOR", "KEEP"}
 KEYWORDS = frozenset(_CLAUSES | _CHAIN | _INFIX | _CONSTANTS | _PREDICATES | _FREE | {"ANY"})
 RESERVED = KEYWORDS - _FREE
 """Words that are never names unless they stand in backticks."""
 
 _SYMBOLS = {
     "COLON_PLUS": ":+",
+    "COLON_STAR": ":*",
+    "COLON_LBRACE": ":{",
+    "QUESTION": "?",
+    "LBRACE": "{",
+    "RBRACE": "}",
+    "PER_START": "START",
+    "PER_END": "END",
     "COLON": ":",
     "SEMICOLON": ";",
     "COMMA": ",",
@@ -86,13 +94,9 @@ def _bad_character(offset: int, text: str) -> Problem:
         return Problem("this string is never closed", span, "a quote within a string is doubled: 'it''s'")
     if char == "`":
         return Problem("this name is never closed, or is empty", span, "a name in backticks ends with a backtick")
-    in_condition = re.search(r"[=<>+*/,(-]\s*$", text[:offset]) is not None and offset > 0
     hints = {
         '"': "strings are written in single quotes, names in backticks",
-        "?": "there is no `?`; for an optional part write both cases with OR: (A ; B) OR A",
-        "{": "values are written out; was the f before the string forgotten?"
-        if in_condition
-        else "there is no repetition count; count the events and filter: A+ AGG n[k <- count(A)] FILTER n.k = 3",
+        "?": "all matches are found, none is preferred: KEEP SHORTEST PER START keeps one; none or more is written A*",
         "≥": "write >=",
         "≤": "write <=",
         "≠": "write <>",
@@ -199,6 +203,8 @@ def _hint_of_words(place: _Place) -> str | None:
 
 def _hint_of_symbols(place: _Place) -> str | None:
     """Symbols of other languages."""
+    if place.kind == "LBRACE" and place.expression_begins:
+        return "values are written out; was the f before the string forgotten?"
     if "==" in place.around:
         return "equality is written ="
     pair = place.found + place.after[:1]
@@ -236,7 +242,6 @@ def _hint_in_formula(place: _Place) -> str | None:
     if place.formula_goes_on:
         hints = {
             "COMMA": "a sequence is written A ; B (later) or A : B (at the very next position)",
-            "STAR": "A+ is one or more A, A:+ one or more without a gap; for none or more write both cases with OR",
             "NAME": f"between two formulas write ; or :, and name a variable with AS: AS {found}",
             "QUOTED": f"between two formulas write ; or :, and name a variable with AS: AS {found}",
             "DOT": "attributes are used after FILTER: MATCH A FILTER A.price > 100",
@@ -250,8 +255,6 @@ def _hint_in_formula(place: _Place) -> str | None:
             "FILTER applies to all that stands to its left in the same bracket; "
             "to go on with the formula, bracket it: (A FILTER A.price > 100) ; B"
         )
-    if place.expected == {"RPAR"} and place.follows(r"\bNEXT\s*\(\s*\S+"):
-        return "NEXT takes one event type: NEXT(A)"
     return None
 
 
@@ -288,7 +291,7 @@ def _hint_in_clauses(place: _Place) -> str | None:
     if kind in _CLAUSES and "NAME" in expected:
         return f"something is missing before {place.found.upper()}"
     if kind in _CLAUSES:
-        return "the clauses come in this order: SELECT, FROM, MATCH, PARTITION BY, WITHIN"
+        return "the clauses come in this order: SELECT, FROM, MATCH, PARTITION BY, WITHIN, KEEP"
     former = re.search(r"\bBY\b[^;]*?(\w+)$", place.before, re.IGNORECASE)
     if kind == "DOT" and former and place.after:
         name = f"{former[1]}.{place.after.split()[0]}"
@@ -338,6 +341,10 @@ def _readable(expected: Iterable[str], before: str) -> str:
     names = set(expected)
     if "COMPARISON" in names:
         names.discard("IGNORE")  # which is for aggregates alone
+    if "NUMBER" in names and names & {"$END", "RPAR"}:
+        names.discard("NUMBER")  # a duration may go on
+    if "NUMBER" in names:
+        names.discard("LESS")
     said: list[str] = []
     for telling, words, covered in _SAID:
         if telling <= names:
@@ -363,8 +370,9 @@ def _of_summaries(words: str, before: str) -> str:
 
 _NAMES = {"NAME", "QUOTED", "ANY"}
 _ARITHMETIC = {"PLUS", "MINUS", "STAR", "SLASH", "PERCENT", "CONCAT"}
-_SEQUENCE = {"COLON_PLUS", "COLON", "SEMICOLON", "PLUS"}
-_AFTER_FORMULA = {"PARTITION", "WITHIN", "BY", "OVER", "HAVING"}
+_COUNTS = {"COLON_STAR", "COLON_LBRACE", "LBRACE", "QUESTION", "STAR"}
+_SEQUENCE = {"COLON_PLUS", "COLON", "SEMICOLON", "PLUS"} | _COUNTS
+_AFTER_FORMULA = {"PARTITION", "WITHIN", "KEEP", "FOR", "BY", "OVER", "HAVING"}
 
 # If all of these terminals are expected, say this, and no more of those.
 _SAID: tuple[tuple[set[str], str, set[str]], ...] = (
