@@ -90,4 +90,4 @@ def test_next_is_what_its_text_says(table: pa.Table) -> None:
     not_r = ast.Filter(other, ast.Each("X", differs))
     skipping = ast.Contiguous(ast.ContiguousIteration(not_r), ast.EventType("A"))
     defined = ast.Or(ast.Project(skipping, False, (ast.Kept("A"),)), ast.EventType("A"))
-    assert meaning(ast.Next("A"), table) == meaning(defined, table)
+    assert meaning(ast.Next(ast.EventType("A")), table) == meaning(defined, table)

@@ -9,11 +9,36 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from acelera.language import ast
-from acelera.language.events import ComplexEvent, Event, bag, complex_event, made_event
+from acelera.language.events import ComplexEvent, Event, bag, complex_event, made_event, within
 from acelera.semantics.aggregation import aggregate
 from acelera.semantics.satisfaction import satisfies
 
 Denotation = frozenset[ComplexEvent]
+Pairs = Callable[[Denotation, Denotation], Denotation]
+"""How the matches of two parts become matches of both."""
+
+
+@dataclass(frozen=True)
+class Denoted:
+    """The complex events of a formula, and whether it may also be empty: left out, as a part of something larger.
+
+    The empty case has no interval, so it is none of the complex events.
+    """
+
+    matches: Denotation
+    empty: bool = False
+
+    def each(self, change: Callable[[ComplexEvent], ComplexEvent]) -> Denoted:
+        """With something done to each match; what is empty stays so."""
+        return Denoted(frozenset(change(c) for c in self.matches), self.empty)
+
+    def those(self, wanted: Callable[[ComplexEvent], bool]) -> Denoted:
+        """The matches that are wanted; what is empty stays so, since conditions on empty variables hold."""
+        return Denoted(frozenset(c for c in self.matches if wanted(c)), self.empty)
+
+
+NOTHING = Denoted(frozenset(), empty=True)
+"""What is repeated no times."""
 
 
 @dataclass(frozen=True)
@@ -26,48 +51,59 @@ class Stream:
 
 
 def denotation(formula: ast.Formula, stream: Stream) -> Denotation:
-    """⟦φ⟧(S), bottom-up."""
+    """⟦φ⟧(S) of a whole formula: a query never matches nothing, so the empty case is left out."""
+    return denoted(formula, stream).matches
+
+
+def denoted(formula: ast.Formula, stream: Stream) -> Denoted:
+    """The same of a part, bottom-up."""
     made_by = 0
 
-    def combine(node: ast.Formula, made: Sequence[Denotation]) -> Denotation:
+    def combine(node: ast.Formula, made: Sequence[Denoted]) -> Denoted:
         nonlocal made_by
         match node:
             case ast.EventType(name):
-                return event_type(stream, name)
+                return Denoted(event_type(stream, name))
             case ast.AnyEvent():
-                return any_event(stream)
+                return Denoted(any_event(stream))
             case ast.Next():
-                return next_event(stream, made[0])
+                return Denoted(next_event(stream, made[0].matches))
             case ast.As(_, variable):
-                return frozenset(collect(c, variable, stream.once) for c in made[0])
+                return made[0].each(lambda c: collect(c, variable, stream.once))
             case ast.Filter(_, condition):
-                return frozenset(c for c in made[0] if satisfies(c, condition))
+                return made[0].those(lambda c: satisfies(c, condition))
             case ast.Then():
-                return then(made[0], made[1])
+                return in_sequence(made[0], made[1], then)
             case ast.Contiguous():
-                return contiguous(made[0], made[1])
+                return in_sequence(made[0], made[1], contiguous)
             case ast.Iteration():
-                return iterate(made[0], then)
+                return Denoted(iterate(made[0].matches, then), made[0].empty)
             case ast.ContiguousIteration():
-                return iterate(made[0], contiguous)
+                return Denoted(iterate(made[0].matches, contiguous), made[0].empty)
+            case ast.Optional():
+                return Denoted(made[0].matches, True)
+            case ast.Repeated(_, low, high, is_contiguous):
+                return repeat(made[0], low, high, contiguous if is_contiguous else then)
             case ast.Or():
-                return made[0] | made[1]
+                return Denoted(made[0].matches | made[1].matches, made[0].empty or made[1].empty)
             case ast.And():
-                return conjunction(made[0], made[1])
+                return Denoted(conjunction(made[0].matches, made[1].matches), made[0].empty and made[1].empty)
             case ast.All():
-                return frozenset(c1.union(c2, stream.once) for c1 in made[0] for c2 in made[1])
+                return in_sequence(made[0], made[1], lambda left, right: together(left, right, stream.once))
             case ast.Unless():
-                return unless(made[0], made[1])
+                return Denoted(unless(made[0].matches, made[1].matches), made[0].empty)
+            case ast.Windowed(_, window):
+                return made[0].those(lambda c: fits(c, window, stream))
             case ast.Project():
-                return frozenset(project(c, node, stream.type_column) for c in made[0])
+                return made[0].each(lambda c: project(c, node, stream.type_column))
             case ast.Agg():
                 made_by += 1  # each AGG of the formula is an origin of its own
                 origin = (1, made_by)
-                return frozenset(create(c, node, stream, origin) for c in made[0])
+                return made[0].each(lambda c: create(c, node, stream, origin))
             case ast.Start():
-                return frozenset(c for c in made[0] if c.start == 1)
+                return made[0].those(lambda c: c.start == 1)
             case ast.Strict():
-                return frozenset(c for c in made[0] if gapless(c))
+                return made[0].those(gapless)
         raise AssertionError(f"unknown formula {type(node).__name__}")
 
     return ast.fold(formula, combine)
@@ -109,12 +145,42 @@ def contiguous(left: Denotation, right: Denotation) -> Denotation:
     return frozenset(c1.union(c2) for c1 in left for c2 in right if c1.end + 1 == c2.start)
 
 
-def iterate(once: Denotation, sequence: Callable[[Denotation, Denotation], Denotation]) -> Denotation:
+def together(left: Denotation, right: Denotation, once: bool) -> Denotation:
+    """⟦φ1 ALL φ2⟧: both, over the smallest interval that holds both."""
+    return frozenset(c1.union(c2, once) for c1 in left for c2 in right)
+
+
+def in_sequence(left: Denoted, right: Denoted, pairs: Pairs) -> Denoted:
+    """Both sides, paired as `;`, `:` or ALL pair them; each side alone if the other may be left out."""
+    found = pairs(left.matches, right.matches)
+    if right.empty:
+        found |= left.matches
+    if left.empty:
+        found |= right.matches
+    return Denoted(found, left.empty and right.empty)
+
+
+def repeat(once: Denoted, low: int, high: int | None, pairs: Pairs) -> Denoted:
+    """⟦φ{n,m}⟧: φ ; φ ; … ; φ, n times or n + 1 or … or m times. φ{n,} is φ{n} or φ{n} ; φ+."""
+    times = NOTHING
+    for _ in range(low):
+        times = in_sequence(times, once, pairs)
+    if high is None:
+        more = in_sequence(times, Denoted(iterate(once.matches, pairs)), pairs)
+        return Denoted(times.matches | more.matches, times.empty)
+    found = times
+    for _ in range(low, high):
+        times = in_sequence(times, once, pairs)
+        found = Denoted(found.matches | times.matches, found.empty or times.empty)
+    return found
+
+
+def iterate(once: Denotation, pairs: Pairs) -> Denotation:
     """⟦φ+⟧ = ⟦φ⟧ ∪ ⟦φ ; φ+⟧, and ⟦φ⊕⟧ with `:`: the least set that satisfies the equation."""
     found: Denotation = once
     newest: Denotation = once
     while newest:
-        newest = sequence(once, newest) - found
+        newest = pairs(once, newest) - found
         found |= newest
     return found
 
@@ -129,6 +195,11 @@ def unless(left: Denotation, right: Denotation) -> Denotation:
     """⟦φ1 UNLESS φ2⟧: no C' of φ2 with start(C) ≤ start(C') ≤ end(C') ≤ end(C)."""
     forbidden = {(c.start, c.end) for c in right}
     return frozenset(c for c in left if not any(c.start <= start and end <= c.end for start, end in forbidden))
+
+
+def fits(c: ComplexEvent, window: ast.Within, stream: Stream) -> bool:
+    """(φ WITHIN d): the first and the last event of the interval lie in one window."""
+    return within(window, stream.events[c.start - 1], stream.events[c.end - 1])
 
 
 def project(c: ComplexEvent, node: ast.Project, type_column: str | None) -> ComplexEvent:
