@@ -384,8 +384,15 @@ def query(
 
 
 def _of_text(text: str, bag_union: BagUnion) -> Query:
-    tree = parse_query(text)
+    tree = _window_outside(parse_query(text))
     return Query(FormulaPattern(tree.formula, text, bag_union), tree.clauses)
+
+
+def _window_outside(tree: ast.Query) -> ast.Query:
+    """`MATCH (φ WITHIN d)` as `MATCH φ WITHIN d`, which runs quicker."""
+    if isinstance(tree.formula, ast.Windowed) and tree.within is None:
+        return replace(tree, formula=tree.formula.formula, within=tree.formula.within)
+    return tree
 
 
 def _one_of(option: str, value: object, allowed: Sequence[str]) -> None:

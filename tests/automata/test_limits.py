@@ -12,6 +12,7 @@ from acelera.automata.compilation import compile_formula
 from acelera.automata.limits import MOST_TRANSITIONS, states_needed
 from acelera.language import ast
 from acelera.language.aggregates import aggregate_names
+from acelera.language.parser import parse_query
 from strategies import formulas
 
 SCHEMA = {"type": str, "v": int}
@@ -161,3 +162,17 @@ def test_a_long_or_is_put_together_once(monkeypatch: pytest.MonkeyPatch) -> None
     built = compile_formula(ac.query(text).ast.formula)
     assert len(built.transitions) == 500
     assert 500 <= renumbered <= 2000
+
+
+def test_optional_steps_are_no_copies_of_each_other() -> None:
+    steps = " ; ".join(f"T{number}?" for number in range(20))
+    assert compile_formula(parse_query(f"MATCH {steps}").formula).states == 21
+
+
+@pytest.mark.parametrize("text", ["A{1000}", "A:{1000}", "A{1,1000}", "A{1000,}"])
+def test_a_count_has_a_state_for_each_round(text: str) -> None:
+    assert compile_formula(parse_query(f"MATCH {text}").formula).states <= 1001 + text.endswith(",}")
+
+
+def test_a_window_around_everything_is_the_window_of_the_query() -> None:
+    assert ac.query("MATCH (A ; B WITHIN 5 EVENTS)") == ac.query("MATCH A ; B WITHIN 5 EVENTS")
