@@ -21,6 +21,8 @@ from acelera.language.expression_tree import Interval as Interval
 from acelera.language.expression_tree import IsNull as IsNull
 from acelera.language.expression_tree import Like as Like
 from acelera.language.expression_tree import Literal as Literal
+from acelera.language.expression_tree import Prev as Prev
+from acelera.language.expression_tree import Running as Running
 from acelera.language.expression_tree import Timestamp as Timestamp
 from acelera.language.expression_tree import Total as Total
 from acelera.language.expression_tree import Unary as Unary

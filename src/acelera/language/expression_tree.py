@@ -124,6 +124,22 @@ class Cast(Expression):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
+class Prev(Expression):
+    """`prev(e)` inside `x[…]`: e of the event of x before."""
+
+    operand: Expression
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Running(Expression):
+    """`f(e)`, `f(e IGNORE NULLS)` or `count()` inside `x[…]`: over the events of x up to and including this one."""
+
+    function: str
+    operand: Expression | None = None
+    ignore_nulls: bool = False
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Total(Expression):
     """`f(x.a)`, `count(x)`, `count(*)` or `log2_count(*)` in SUMMARIZE: over all matches of a group.
 

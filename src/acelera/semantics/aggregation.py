@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from acelera.language import ast
 from acelera.language.aggregates import find_aggregate
 from acelera.language.events import Bag, Value
 
 
 def aggregate(node: ast.Aggregation, events: Bag) -> Value:
-    """⊗ over e ∈ C(X) of e(a): lift each value, combine them in order of position, finish."""
+    """⊗ over e ∈ C(X) of e(a)."""
     if node.attribute is None:
         return len(events)
-    function = find_aggregate(node.function)
+    attribute = node.attribute
+    return aggregated(node.function, [(e.position, e.raw(attribute)) for e in events], node.ignore_nulls)
+
+
+def aggregated(name: str, values: Iterable[tuple[int, Value]], ignore_nulls: bool) -> Value:
+    """Lift each value, which comes with its position, combine them in order of position, finish."""
+    function = find_aggregate(name)
     assert function is not None, "the checker knows all functions"
     state = function.identity
-    for event in events:
-        state = function.step(state, event.position, event.raw(node.attribute), node.ignore_nulls)
+    for position, value in values:
+        state = function.step(state, position, value, ignore_nulls)
     return function.value(state)

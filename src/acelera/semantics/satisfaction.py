@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise, product
 
 from acelera.language import ast
 from acelera.language.evaluation import compare, evaluate
-from acelera.language.events import Bag, ComplexEvent, Event
+from acelera.language.events import Bag, ComplexEvent, Event, Value, seen
+from acelera.language.tree import children, rebuilt
+from acelera.semantics.aggregation import aggregated
 
 
 def satisfies(c: ComplexEvent, condition: ast.Condition) -> bool:
@@ -31,6 +34,8 @@ def satisfies(c: ComplexEvent, condition: ast.Condition) -> bool:
 def satisfies_atom(c: ComplexEvent, condition: ast.Condition) -> bool:
     """C ⊨ a condition without AND and OR."""
     match condition:
+        case ast.Each(variable, predicate) if looks_back(predicate):
+            return all(holds_so_far(predicate, event, c(variable)) for event in c(variable))
         case ast.Each(variable, predicate):  # C(X) ⊨ P iff e ⊨ P for every e in C(X)
             return all(holds(predicate, {variable: event}, variable) for event in c(variable))
         case ast.Across(predicate):
@@ -47,6 +52,54 @@ def satisfies_atom(c: ComplexEvent, condition: ast.Condition) -> bool:
 def holds(predicate: ast.Expression, events: dict[str, Event], default: str = "") -> bool:
     """Whether a predicate is TRUE of one event of each variable."""
     return evaluate(predicate, lambda node: events[node.variable or default].value(node.name)) is True
+
+
+def looks_back(predicate: ast.Expression) -> bool:
+    """Whether a predicate inside x[…] speaks of other events of x than the one that it is asked of."""
+    return any(isinstance(node, ast.Prev | ast.Running) for node in ast.walk(predicate))
+
+
+def holds_so_far(predicate: ast.Expression, event: Event, events: Bag) -> bool:
+    """Whether a predicate with prev(…) or aggregates holds of an event of x, where x holds these events.
+
+    The events so far are those at its position or before. One with prev must hold with each event at the last position
+    before that has any; where there is none it is not asked, whatever else it speaks of.
+    """
+    so_far = tuple(e for e in events if e.position <= event.position)
+    if not any(isinstance(node, ast.Prev) for node in ast.walk(predicate)):
+        return holds_of(predicate, event, None, so_far)
+    earlier = [e for e in events if e.position < event.position]
+    previous = [e for e in earlier if e.position == max(other.position for other in earlier)]
+    return all(holds_of(predicate, event, before, so_far) for before in previous)
+
+
+def holds_of(predicate: ast.Expression, event: Event, before: Event | None, so_far: Bag) -> bool:
+    """Whether a predicate is TRUE of one event, the one before it, and the events so far."""
+
+    def value_of(node: ast.Expression) -> Value:
+        match node:
+            case ast.Prev(operand):
+                assert before is not None, "it is asked only of events that have one before"
+                return value(operand, before)
+            case ast.Running(_, None, _):
+                return len(so_far)
+            case ast.Running(name, operand, ignore_nulls) if operand is not None:
+                values = [(e.position, value(operand, e)) for e in so_far]
+                return seen(aggregated(name, values, ignore_nulls))
+        raise AssertionError(f"{type(node).__name__} speaks of one event")
+
+    def below(node: ast.Expression) -> Sequence[ast.Expression]:
+        return () if isinstance(node, ast.Prev | ast.Running) else children(node)
+
+    def known(node: ast.Expression, made: Sequence[ast.Expression]) -> ast.Expression:
+        return ast.Literal(value_of(node)) if isinstance(node, ast.Prev | ast.Running) else rebuilt(node, made)
+
+    return value(ast.fold(predicate, known, below), event) is True
+
+
+def value(expression: ast.Expression, event: Event) -> Value:
+    """The value of an expression over the attributes of one event."""
+    return evaluate(expression, lambda node: event.value(node.name))
 
 
 def across(c: ComplexEvent, predicate: ast.Expression) -> bool:
