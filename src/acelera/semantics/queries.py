@@ -1,4 +1,4 @@
-"""The meaning of a whole query: streams and partitions, WITHIN, SELECT."""
+"""The meaning of a whole query: streams and partitions, WITHIN, KEEP, SELECT."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from acelera.language.schema import Schema
 from acelera.language.tree import assert_never
 from acelera.semantics.aggregation import aggregate
 from acelera.semantics.formulas import Stream, denotation
+from acelera.semantics.keeping import kept
 
 Row = Mapping[str, Value]
 
@@ -51,21 +52,27 @@ def evaluate(checked: Checked, rows: Sequence[Row], ties: str, matches: Matches)
 def complex_events(
     checked: Checked, rows: Sequence[Row], ties: str, matches: Matches
 ) -> list[tuple[Partition, ComplexEvent]]:
-    """The complex events of all partitions, as a set, as far as WITHIN allows them: in the order of the result."""
+    """The complex events of all partitions, as a set, as far as WITHIN allows and KEEP keeps them, in order."""
     schema, clauses = checked.schema, checked.clauses
     assert schema is not None, "a query runs over a stream whose schema is known"
     found: list[tuple[Partition, ComplexEvent]] = []
     for partition in partitions(rows, schema, clauses, ties):
-        for c in {c.without_origins() for c in matches(partition.events)}:
-            first, last = partition.events[c.start - 1], partition.events[c.end - 1]
-            if clauses.within is None or within(clauses.within, first, last):
-                found.append((partition, c))
+        allowed = {c.without_origins() for c in matches(partition.events) if fits(clauses.within, c, partition)}
+        if clauses.keep is None:
+            found += [(partition, c) for c in allowed]
+        else:
+            found += [(partition, c) for c in kept(clauses.keep, allowed, list(checked.variables))]
 
     def place(item: tuple[Partition, ComplexEvent]) -> tuple[int, int, str]:
         partition, c = item
         return partition.places[c.end - 1], partition.places[c.start - 1], repr(c)
 
     return sorted(found, key=place)
+
+
+def fits(window: ast.Within | None, c: ComplexEvent, partition: Partition) -> bool:
+    """Whether WITHIN allows a match."""
+    return window is None or within(window, partition.events[c.start - 1], partition.events[c.end - 1])
 
 
 # --- the stream ---------------------------------------------------------------------------------------------------

@@ -1,0 +1,128 @@
+"""KEEP: which of the matches of a partition are kept.
+
+Where several matches are equally long, and for ANY n, matches have an order. Let the marks of a match be the pairs of
+a position and the number of a variable, in order of first appearance in the query, that holds an event there. Of the
+first mark, by position and then by variable, that only one of two matches has, the one that has it comes first. Matches
+with the same marks: the one that starts first, then the one with more events at the first mark where their numbers
+differ, at last the one that is written first.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Sequence
+from functools import cmp_to_key
+
+from acelera.language import ast
+from acelera.language.events import ComplexEvent
+
+Mark = tuple[int, int]
+
+
+def kept(keep: ast.Keep, matches: Collection[ComplexEvent], variables: Sequence[str]) -> list[ComplexEvent]:
+    """Those of the matches of a partition that KEEP keeps. The variables are all of the query, in their order."""
+    order = in_order(matches, variables)
+    match keep.kind, keep.scope:
+        case "longest", "start":
+            return one_of_each(order, starts, lambda c: -c.end)
+        case "shortest", "start":
+            return one_of_each(order, starts, lambda c: c.end)
+        case "longest", "end":
+            return one_of_each(order, ends, lambda c: c.start)
+        case "shortest", "end":
+            return one_of_each(order, ends, lambda c: -c.start)
+        case "any", "start" | "end":
+            assert keep.count is not None, "ANY has a number"
+            return some_of_each(order, starts if keep.scope == "start" else ends, keep.count)
+        case "longest", "apart":
+            return apart(order, lambda c: (c.start, -c.end))
+        case "shortest", "apart":
+            return apart(order, lambda c: (c.end, -c.start))
+        case "all", "apart":
+            return all_apart(order)
+    raise AssertionError(f"unknown KEEP {keep.kind} {keep.scope}")
+
+
+def starts(c: ComplexEvent) -> int:
+    """Where a match starts."""
+    return c.start
+
+
+def ends(c: ComplexEvent) -> int:
+    """Where a match ends."""
+    return c.end
+
+
+def groups(order: Sequence[ComplexEvent], scope: Callable[[ComplexEvent], int]) -> list[list[ComplexEvent]]:
+    """The matches that start, or end, at a position, for each such position; each group in order."""
+    return [[c for c in order if scope(c) == position] for position in sorted({scope(c) for c in order})]
+
+
+def one_of_each(
+    order: Sequence[ComplexEvent], scope: Callable[[ComplexEvent], int], rank: Callable[[ComplexEvent], int]
+) -> list[ComplexEvent]:
+    """LONGEST, SHORTEST PER START, PER END: of each group the match of the least rank, of several the first."""
+    return [min(group, key=rank) for group in groups(order, scope)]
+
+
+def some_of_each(order: Sequence[ComplexEvent], scope: Callable[[ComplexEvent], int], count: int) -> list[ComplexEvent]:
+    """ANY n PER START, PER END: the first n of each group, or all if they are fewer."""
+    return [c for group in groups(order, scope) for c in group[:count]]
+
+
+def apart(order: Sequence[ComplexEvent], rank: Callable[[ComplexEvent], tuple[int, int]]) -> list[ComplexEvent]:
+    """LONGEST, SHORTEST APART: the match of the least rank, then of those that start behind its end, and so on.
+
+    Matches share no position if their intervals have none in common. LONGEST: the one that starts first, of these the
+    one that ends last. SHORTEST: the one that ends first, of these the one that starts last.
+    """
+    found: list[ComplexEvent] = []
+    left = list(order)
+    while left:
+        best = min(left, key=rank)
+        found.append(best)
+        left = [c for c in left if c.start > best.end]
+    return found
+
+
+def all_apart(order: Sequence[ComplexEvent]) -> list[ComplexEvent]:
+    """ALL APART: all matches that end at the first position where one ends, then of those that start behind it."""
+    found: list[ComplexEvent] = []
+    left = list(order)
+    while left:
+        first = min(c.end for c in left)
+        found += [c for c in left if c.end == first]
+        left = [c for c in left if c.start > first]
+    return found
+
+
+# --- the order of matches -----------------------------------------------------------------------------------------
+
+
+def in_order(matches: Collection[ComplexEvent], variables: Sequence[str]) -> list[ComplexEvent]:
+    """The matches in the order that tells which of several is kept."""
+    numbers = {name: number for number, name in enumerate(variables)}
+
+    def compare(one: ComplexEvent, two: ComplexEvent) -> int:
+        return -1 if comes_first(one, two, numbers) else 1
+
+    return sorted(set(matches), key=cmp_to_key(compare))
+
+
+def marks(c: ComplexEvent, numbers: dict[str, int]) -> Counter[Mark]:
+    """How many events a match has at each position in each variable."""
+    return Counter((event.position, numbers[name]) for name, events in c.bags for event in events)
+
+
+def comes_first(one: ComplexEvent, two: ComplexEvent, numbers: dict[str, int]) -> bool:
+    """Whether the one comes before the two, which is another match."""
+    ours, theirs = marks(one, numbers), marks(two, numbers)
+    only_one_has = ours.keys() ^ theirs.keys()
+    if only_one_has:
+        return min(only_one_has) in ours
+    if one.start != two.start:
+        return one.start < two.start
+    differ = [mark for mark in ours if ours[mark] != theirs[mark]]
+    if differ:
+        return ours[min(differ)] > theirs[min(differ)]
+    return repr(one) < repr(two)
