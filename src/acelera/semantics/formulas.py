@@ -10,8 +10,17 @@ from dataclasses import dataclass
 
 from acelera.language import ast
 from acelera.language.events import ComplexEvent, Event, bag, complex_event, made_event, within
+from acelera.semantics.absence import (
+    Forbidden,
+    independent_parts,
+    length_of,
+    names_from_outside,
+    of_the_match,
+    unless,
+    unless_for,
+)
 from acelera.semantics.aggregation import aggregate
-from acelera.semantics.satisfaction import satisfies
+from acelera.semantics.satisfaction import Given, satisfies
 
 Denotation = frozenset[ComplexEvent]
 Pairs = Callable[[Denotation, Denotation], Denotation]
@@ -55,8 +64,8 @@ def denotation(formula: ast.Formula, stream: Stream) -> Denotation:
     return denoted(formula, stream).matches
 
 
-def denoted(formula: ast.Formula, stream: Stream) -> Denoted:
-    """The same of a part, bottom-up."""
+def denoted(formula: ast.Formula, stream: Stream, given: Given | None = None) -> Denoted:
+    """The same of a part, bottom-up; in conditions, variables of a match around it hold the events that are given."""
     made_by = 0
 
     def combine(node: ast.Formula, made: Sequence[Denoted]) -> Denoted:
@@ -71,7 +80,7 @@ def denoted(formula: ast.Formula, stream: Stream) -> Denoted:
             case ast.As(_, variable):
                 return made[0].each(lambda c: collect(c, variable, stream.once))
             case ast.Filter(_, condition):
-                return made[0].those(lambda c: satisfies(c, condition))
+                return made[0].those(lambda c: satisfies(c, condition, given))
             case ast.Then():
                 return in_sequence(made[0], made[1], then)
             case ast.Contiguous():
@@ -91,7 +100,11 @@ def denoted(formula: ast.Formula, stream: Stream) -> Denoted:
             case ast.All():
                 return in_sequence(made[0], made[1], lambda left, right: together(left, right, stream.once))
             case ast.Unless():
-                return Denoted(unless(made[0].matches, made[1].matches), made[0].empty)
+                forbidden = forbidden_by(node.right, made[1:])
+                return made[0].those(lambda c: unless(c, forbidden))
+            case ast.UnlessFor():
+                forbidden, length = forbidden_by(node.right, made[1:]), length_of(node)
+                return made[0].those(lambda c: unless_for(c, forbidden, length, stream.events))
             case ast.Windowed(_, window):
                 return made[0].those(lambda c: fits(c, window, stream))
             case ast.Project():
@@ -106,7 +119,13 @@ def denoted(formula: ast.Formula, stream: Stream) -> Denoted:
                 return made[0].those(gapless)
         raise AssertionError(f"unknown formula {type(node).__name__}")
 
-    return ast.fold(formula, combine)
+    def forbidden_by(formula: ast.Formula, independently: Sequence[Denoted]) -> Forbidden:
+        if not independently:
+            return of_the_match(names_from_outside(formula), lambda each: denoted(formula, stream, each).matches)
+        intervals = {(c.start, c.end) for c in independently[0].matches}
+        return lambda _: intervals
+
+    return ast.fold(formula, combine, independent_parts)
 
 
 def event_type(stream: Stream, name: str) -> Denotation:
@@ -189,12 +208,6 @@ def conjunction(left: Denotation, right: Denotation) -> Denotation:
     """⟦φ1 AND φ2⟧: what both produce. The paper compares attributes and times, so origins do not matter."""
     produced = {c.without_origins() for c in right}
     return frozenset(c for c in left if c.without_origins() in produced)
-
-
-def unless(left: Denotation, right: Denotation) -> Denotation:
-    """⟦φ1 UNLESS φ2⟧: no C' of φ2 with start(C) ≤ start(C') ≤ end(C') ≤ end(C)."""
-    forbidden = {(c.start, c.end) for c in right}
-    return frozenset(c for c in left if not any(c.start <= start and end <= c.end for start, end in forbidden))
 
 
 def fits(c: ComplexEvent, window: ast.Within, stream: Stream) -> bool:

@@ -13,6 +13,7 @@ from acelera.language.order_errors import no_place, tie
 from acelera.language.result import AggregateValue, AttributeValues, Column, EventStructs, MatchBound, PartitionKey
 from acelera.language.schema import Schema
 from acelera.language.tree import assert_never
+from acelera.semantics.absence import length_of, time
 from acelera.semantics.aggregation import aggregate
 from acelera.semantics.formulas import Stream, denotation
 from acelera.semantics.keeping import kept
@@ -32,32 +33,65 @@ class Partition:
 Matches = Callable[[Sequence[Event]], Iterable[ComplexEvent]]
 
 
-def meaning(formula: ast.Formula, schema: Schema, bag_union: BagUnion) -> Matches:
+@dataclass(frozen=True)
+class Meaning:
+    """The matches of a formula in the events of one partition, by the definition.
+
+    `waits` is how long after its end a match may still be ruled out, in nanoseconds; None if it never is.
+    """
+
+    formula: ast.Formula
+    schema: Schema
+    bag_union: BagUnion
+
+    def __call__(self, events: Sequence[Event]) -> Iterable[ComplexEvent]:
+        """All of them, if no event comes later."""
+        return denotation(self.formula, Stream(events, self.schema.type_column, self.bag_union == "once"))
+
+    @property
+    def waits(self) -> int | None:
+        """That of UNLESS … FOR, which stands at the outside."""
+        found = [length_of(node) for node in ast.walk(self.formula) if isinstance(node, ast.UnlessFor)]
+        return max(found, default=None)
+
+
+def meaning(formula: ast.Formula, schema: Schema, bag_union: BagUnion) -> Meaning:
     """The matches of a formula in the events of one partition, by the definition."""
-    return lambda events: denotation(formula, Stream(events, schema.type_column, bag_union == "once"))
+    return Meaning(formula, schema, bag_union)
 
 
-def evaluate(checked: Checked, rows: Sequence[Row], ties: str, matches: Matches) -> list[dict[str, Value]]:
+def evaluate(
+    checked: Checked, rows: Sequence[Row], ties: str, matches: Matches, until: int | None = None
+) -> list[dict[str, Value]]:
     """The rows of the result, ordered by where a match ends and starts in the stream as it is read.
 
-    `matches` finds the complex events of one partition.
+    `matches` finds the complex events of one partition; `until` is that of `complex_events`.
     """
     found = []
-    for partition, c in complex_events(checked, rows, ties, matches):
+    for partition, c in complex_events(checked, rows, ties, matches, until):
         refuse_failures(c)
         found.append({column.name: present(c, column, checked.clauses, partition) for column in checked.result.columns})
     return found
 
 
 def complex_events(
-    checked: Checked, rows: Sequence[Row], ties: str, matches: Matches
+    checked: Checked, rows: Sequence[Row], ties: str, matches: Matches, until: int | None = None
 ) -> list[tuple[Partition, ComplexEvent]]:
-    """The complex events of all partitions, as a set, as far as WITHIN allows and KEEP keeps them, in order."""
+    """The complex events of all partitions, as a set, as far as WITHIN allows and KEEP keeps them, in order.
+
+    The stream is complete up to the time `until`, in nanoseconds; without it, up to the largest time of all events.
+    A match that can still be ruled out then is none.
+    """
     schema, clauses = checked.schema, checked.clauses
     assert schema is not None, "a query runs over a stream whose schema is known"
+    waits = matches.waits if isinstance(matches, Meaning) else None
     found: list[tuple[Partition, ComplexEvent]] = []
-    for partition in partitions(rows, schema, clauses, ties):
+    streams = partitions(rows, schema, clauses, ties)
+    clock = until if until is not None else largest_time(streams)
+    for partition in streams:
         allowed = {c.without_origins() for c in matches(partition.events) if fits(clauses.within, c, partition)}
+        if waits is not None:
+            allowed = {c for c in allowed if is_settled(c, waits, clock, partition)}
         if clauses.keep is None:
             found += [(partition, c) for c in allowed]
         else:
@@ -73,6 +107,16 @@ def complex_events(
 def fits(window: ast.Within | None, c: ComplexEvent, partition: Partition) -> bool:
     """Whether WITHIN allows a match."""
     return window is None or within(window, partition.events[c.start - 1], partition.events[c.end - 1])
+
+
+def largest_time(streams: Sequence[Partition]) -> int | None:
+    """The largest time of all events, whatever their key; None if there is none."""
+    return max((e.time for partition in streams for e in partition.events if e.time is not None), default=None)
+
+
+def is_settled(c: ComplexEvent, waits: int, clock: int | None, partition: Partition) -> bool:
+    """Whether nothing can rule a match out any more: time(end) + d ≤ clock."""
+    return clock is not None and time(partition.events, c.end) + waits <= clock
 
 
 # --- the stream ---------------------------------------------------------------------------------------------------

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise, product
 
 from acelera.language import ast
 from acelera.language.evaluation import compare, evaluate
-from acelera.language.events import Bag, ComplexEvent, Event, Value, seen
+from acelera.language.events import Bag, ComplexEvent, Event, Value, complex_event, seen
 from acelera.language.tree import children, rebuilt
 from acelera.semantics.aggregation import aggregated
 
+Given = Mapping[str, Event | None]
+"""One event for each variable of another complex event that a condition names; None if the variable is empty."""
 
-def satisfies(c: ComplexEvent, condition: ast.Condition) -> bool:
-    """C ⊨ condition. Only TRUE satisfies.
+
+def satisfies(c: ComplexEvent, condition: ast.Condition, given: Given | None = None) -> bool:
+    """C ⊨ condition. Only TRUE satisfies. Variables that are given hold these events.
 
     φ FILTER (c ∧ d) ≡ (φ FILTER c) FILTER d, so d is asked only if c holds; φ FILTER (c ∨ d) ≡ (φ FILTER c) OR (φ
     FILTER d).
@@ -23,12 +26,33 @@ def satisfies(c: ComplexEvent, condition: ast.Condition) -> bool:
     while todo:
         node, left_is_known = todo.pop()
         if not isinstance(node, ast.Both | ast.Either):
-            held = satisfies_atom(c, node)
+            held = satisfies_given(c, node, given) if given else satisfies_atom(c, node)
         elif not left_is_known:
             todo += [(node, True), (node.left, False)]
         elif held == isinstance(node, ast.Both):  # the left side does not decide alone
             todo.append((node.right, False))
     return held
+
+
+def satisfies_given(c: ComplexEvent, condition: ast.Condition, given: Given) -> bool:
+    """The same of a condition without AND and OR. One that names a given variable without an event does not hold."""
+    if any(given[name] is None for name in names_in(condition) & given.keys()):
+        return False
+    bags = {name: (event,) for name, event in given.items() if event is not None}
+    return satisfies_atom(complex_event(c.start, c.end, {**dict(c.bags), **bags}), condition)
+
+
+def names_in(condition: ast.Condition) -> set[str]:
+    """The variables that a condition speaks of."""
+    found: set[str] = set()
+    for node in ast.walk(condition):
+        match node:
+            case ast.Each(variable) | ast.Same(variable) | ast.Increasing(variable) | ast.Decreasing(variable):
+                found.add(variable)
+            case ast.Across(predicate):
+                leaves = [each for each in ast.walk(predicate) if isinstance(each, ast.Attribute)]
+                found |= {each.variable for each in leaves if each.variable is not None}
+    return found
 
 
 def satisfies_atom(c: ComplexEvent, condition: ast.Condition) -> bool:

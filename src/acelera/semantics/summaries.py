@@ -23,12 +23,14 @@ Place = tuple[tuple[Value, ...], tuple[Value, ...]]
 """Where a row belongs: its window (start and end, or nothing) and its keys."""
 
 
-def summarize(checked: Checked, rows: Sequence[Row], ties: str, matches: Matches) -> list[dict[str, Value]]:
-    """The rows of the result, ordered by window, then by keys. `matches` finds the complex events of one partition."""
+def summarize(
+    checked: Checked, rows: Sequence[Row], ties: str, matches: Matches, until: int | None = None
+) -> list[dict[str, Value]]:
+    """The rows of the result, ordered by window, then by keys. `matches` and `until` are those of `complex_events`."""
     summary = checked.summary
     assert summary is not None, "the query has SUMMARIZE"
     groups: dict[Place, Group] = {}
-    for partition, c in complex_events(checked, rows, ties, matches):
+    for partition, c in complex_events(checked, rows, ties, matches, until):
         for window in windows_of(c, partition, summary.windows):
             keys = tuple(present(c, key, checked.clauses, partition) for key in summary.keys)
             groups.setdefault((window, keys), []).append(c)
