@@ -80,6 +80,49 @@ def test_unless_and_start_and_strict_only_remove(one: ast.Formula, two: ast.Form
     assert meaning(ast.Contiguous(one, two), table) <= meaning(ast.Then(one, two), table)
 
 
+@pytest.mark.parametrize("sequence", [ast.Then, ast.Contiguous, ast.All])
+@FEWER
+@given(one=SMALL, two=SMALL, table=STREAMS)
+def test_what_is_optional_is_there_or_not(sequence: Infix, one: ast.Formula, two: ast.Formula, table: pa.Table) -> None:
+    both = sequence(one, two)
+    assert meaning(sequence(one, ast.Optional(two)), table) == meaning(ast.Or(one, both), table)
+    assert meaning(sequence(ast.Optional(one), two), table) == meaning(ast.Or(two, both), table)
+    either = ast.Or(ast.Or(one, two), both)
+    assert meaning(sequence(ast.Optional(one), ast.Optional(two)), table) == meaning(either, table)
+
+
+@pytest.mark.parametrize("contiguous", [False, True])
+@FEWER
+@given(one=SMALL, table=STREAMS)
+def test_counts_can_be_spelt_out(contiguous: bool, one: ast.Formula, table: pa.Table) -> None:
+    sequence, iteration = (ast.Contiguous, ast.ContiguousIteration) if contiguous else (ast.Then, ast.Iteration)
+    twice = sequence(one, one)
+    thrice = sequence(twice, one)
+    assert meaning(ast.Repeated(one, 2, 2, contiguous), table) == meaning(twice, table)
+    assert meaning(ast.Repeated(one, 2, 3, contiguous), table) == meaning(ast.Or(twice, thrice), table)
+    assert meaning(ast.Repeated(one, 3, None, contiguous), table) == meaning(sequence(twice, iteration(one)), table)
+    assert meaning(ast.Repeated(one, 1, None, contiguous), table) == meaning(iteration(one), table)
+    some = ast.Optional(ast.Or(one, twice))
+    assert meaning(sequence(some, ast.EventType("A")), table) == meaning(
+        sequence(ast.Repeated(one, 0, 2, contiguous), ast.EventType("A")), table
+    )
+
+
+@FEWER
+@given(one=SMALL, two=SMALL, three=SMALL, table=STREAMS)
+def test_unless_one_or_the_other(one: ast.Formula, two: ast.Formula, three: ast.Formula, table: pa.Table) -> None:
+    neither = ast.Unless(ast.Unless(one, two), three)
+    assert meaning(ast.Unless(one, ast.Or(two, three)), table) == meaning(neither, table)
+
+
+@FEWER
+@given(one=SMALL, table=STREAMS)
+def test_a_window_over_all_allows_all(one: ast.Formula, table: pa.Table) -> None:
+    assert meaning(ast.Windowed(one, ast.Within(5, "events")), table) == meaning(one, table)
+    single = {c for c in meaning(one, table) if c.start == c.end}
+    assert meaning(ast.Windowed(one, ast.Within(2, "events", less_than=True)), table) == single
+
+
 @FEWER
 @given(table=STREAMS)
 def test_next_is_what_its_text_says(table: pa.Table) -> None:
