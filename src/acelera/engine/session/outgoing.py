@@ -20,7 +20,7 @@ class Outgoing:
     """The result up to now: how many matches there were."""
 
     def __init__(self, checked: Checked, plan: Plan, matcher: Matcher) -> None:
-        self.schema, self.matches = checked.result.schema, 0
+        self.schema, self.matches = checked.schema_of_result, 0
         self._matcher = matcher
         self.presenter = Presenter(checked, plan, matcher.machine)
 
@@ -36,7 +36,8 @@ class Outgoing:
                 continue
             self.matches += len(listed)
             ends, starts = store.places[listed.end_row], store.places[listed.start_row]
-            yield Page(self.presenter.present(listed, rows), ends, starts)
+            shown, sizes = self.presenter.present(listed, rows)
+            yield Page.of_matches(shown, ends, starts, sizes)
 
     def state(self) -> dict[str, Section]:
         """Its part of the state in a snapshot."""
