@@ -429,11 +429,10 @@ class _Checker:
                 if any(column.name == other.name for other in columns) and (
                     self.schema or not isinstance(item, ast.Star)
                 ):
-                    self.wrong(
-                        f"two columns of the result are called `{column.name}`",
-                        item.span,
-                        "name one of them otherwise: SELECT … AS name",
-                    )
+                    hint = "name one of them otherwise: SELECT … AS name"
+                    if isinstance(item, ast.Star) and any(column.name == each.name for each in columns[:2]):
+                        hint = f"a match shows its {column.name}, too: write SELECT `{column.name}` AS name, …"
+                    self.wrong(f"two columns of the result are called `{column.name}`", item.span, hint)
                 columns.append(column)
         return tuple(columns)
 
