@@ -50,7 +50,7 @@ _SYMBOLS = {
 }
 
 _ONE_MATCH = (
-    "which matches are kept is said last: KEEP LONGEST APART goes on behind each match, KEEP LONGEST PER START keeps one "
+    "which matches are kept is said last: KEEP LONGEST APART goes on behind each one, KEEP LONGEST PER START keeps one "
     "from each start"
 )
 _ROWS = "a row of the result is a match; q.run(…, rows='events') gives a row for each of its events"
@@ -59,14 +59,14 @@ _ROWS = "a row of the result is a match; q.run(…, rows='events') gives a row f
 _FOREIGN = {
     "AFTER": _ONE_MATCH,
     "SKIP": _ONE_MATCH,
-    "GREEDY": "KEEP LONGEST PER START keeps the longest match; a greedy A+ and then B is NEXT(A):+ : (NEXT(B) UNLESS A)",
+    "GREEDY": "KEEP LONGEST PER START keeps the longest; a greedy A+ and then B is NEXT(A):+ : (NEXT(B) UNLESS A)",
     "RELUCTANT": "all matches are found: KEEP SHORTEST PER START keeps the shortest",
     "UNTIL": "a loop that something else ends is written with UNLESS: (A ; B+) UNLESS C",
     "MEASURES": "what a match shows is written SELECT …, before MATCH",
     "SUBSET": "several events get a name in brackets: (A ; B) AS u",
     "PERMUTE": "in any order is written A ALL B; without gaps STRICT(A ALL B)",
     "ONE": _ROWS,
-    "FOLLOWEDBY": "'followed by' is written A : NEXT(B) for the first one, A ; B for each, A : B for the very next event",
+    "FOLLOWEDBY": "'followed by' is written A : NEXT(B) for the first B, A ; B for each, A : B for the very next event",
     "FOLLOWEDBYANY": "'followed by any' is written A ; B",
     "NOTFOLLOWEDBY": "absence is written UNLESS: (A ; C) UNLESS B; at the end, A UNLESS B FOR 5 MINUTES",
     "WHERE": "conditions follow the formula: MATCH … FILTER x.price > 100",
@@ -125,7 +125,7 @@ def _bad_character(offset: int, text: str) -> Problem:
         "&": "write AND",
         "|": "write OR",
         "!": "write NOT in a condition; absence in a formula is written UNLESS: (A ; C) UNLESS B",
-        "$": "a stream has no end: KEEP LONGEST PER START goes as far as there is; for what must not follow, UNLESS … FOR",
+        "$": "a stream has no end: KEEP LONGEST PER START goes as far as there is; what must not follow, UNLESS … FOR",
         "^": "START(…) matches at the beginning of the stream",
     }
     otherwise = None if char.isascii() else "a name that holds it is written in backticks"
