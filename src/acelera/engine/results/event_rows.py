@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from acelera.engine.results.match_ids import Named, sum_of, sum_of_events, written
+from acelera.engine.results.match_ids import Named, Numbers, sum_of, sum_of_events, written
 from acelera.language.result import EventRows
 
 Ints = npt.NDArray[Any]
@@ -18,27 +18,22 @@ Ints = npt.NDArray[Any]
 
 @dataclass(frozen=True)
 class HeldEvents:
-    """The events of a variable, match by match: the match of each, its position, its attributes, what orders it."""
+    """The events of a variable, match by match: the match of each, its position, its attributes, and what it adds to
+    the id of the match.
+    """
 
     variable: str
     match: Ints
     positions: Ints
-    attributes: Mapping[str, Named]
-    place: Sequence[Named]
+    attributes: Mapping[str, Any]
+    sums: Numbers
 
 
-def ids(
-    keys: Sequence[Named], start: Sequence[Named], end: Sequence[Named], held: Sequence[HeldEvents], matches: int
-) -> Any:
-    """The ids of matches, of which these are the keys, the places where they start and end, and the events."""
-    told = [Named(f"key {each.name}", each.values, each.kind) for each in keys]
-    told += [Named(f"start {each.name}", each.values, each.kind) for each in start]
-    told += [Named(f"end {each.name}", each.values, each.kind) for each in end]
+def ids(told: Sequence[Named], held: Sequence[HeldEvents], matches: int) -> Any:
+    """The ids of matches, of which these are the keys and the places where they start and end, and the events."""
     sums = sum_of(told, matches)
     for each in held:
-        places = [Named(f"place {place.name}", place.values, place.kind) for place in each.place]
-        events = sum_of([*each.attributes.values(), *places], len(each.match))
-        sums += sum_of_events(each.variable, events, each.match, matches)
+        sums += sum_of_events(each.variable, each.sums, each.match, matches)
     return written(sums)
 
 
@@ -65,6 +60,6 @@ def _put_together(name: str, kind: pa.DataType, held: Sequence[HeldEvents]) -> A
     pieces = []
     for each in held:
         known = each.attributes.get(name)
-        values = pa.nulls(len(each.match), kind) if known is None else known.values
+        values = pa.nulls(len(each.match), kind) if known is None else known
         pieces.append(values if values.type == kind else values.cast(kind))
     return pa.concat_arrays(pieces)

@@ -27,7 +27,8 @@ _HALVES = 2
 _NANOSECONDS = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1_000, "ns": 1}
 _NAN = np.uint64(0x7FF8000000000000)
 _FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
-_HEX = np.frombuffer(b"".join(b"%02x" % byte for byte in range(256)), np.uint8).reshape(256, 2)
+_HEX = np.frombuffer(b"".join(b"%04x" % pair for pair in range(1 << 16)), np.uint32)
+"""The digits of two bytes, as one number."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,7 @@ def sum_of_events(variable: str, sums: Numbers, match: Ints, matches: int) -> Nu
 
 def written(numbers: Numbers) -> Any:
     """Ids as texts of 32 hexadecimal digits."""
-    digits = _HEX[mixed(numbers).astype(">u8").view(np.uint8)]
+    digits = _HEX[mixed(numbers).astype(">u8").view(">u2")]
     offsets = np.arange(len(numbers) + 1, dtype=np.int32) * 32
     return pa.StringArray.from_buffers(len(numbers), pa.py_buffer(offsets), pa.py_buffer(np.ascontiguousarray(digits)))
 

@@ -19,7 +19,7 @@ from acelera.engine.plan import FoldStep, Plan, stored_fields
 from acelera.engine.results.event_rows import HeldEvents, ids, table_of_events
 from acelera.engine.results.folds import fold
 from acelera.engine.results.gathering import rows_held, taken
-from acelera.engine.results.match_ids import Named
+from acelera.engine.results.match_ids import Named, Numbers, sum_of
 from acelera.engine.results.seen import aggregated_actions, given_attribute, given_type, may_fail
 from acelera.engine.results.walks import Walk
 from acelera.engine.storage.columns import ordinary, output_column
@@ -250,27 +250,41 @@ class _Page:
         """A row for each event of the variables that are shown, and how many rows each match has."""
         bounds, keys = [self.column(each) for each in rows.bounds], [self.column(each) for each in rows.keys]
         held = {name: self._held_events(name, rows) for name in rows.all_variables}
-        named = [
-            Named(each.name, values, from_arrow(values.type)) for each, values in zip(rows.keys, keys, strict=True)
+        told = [
+            Named(f"key {each.name}", values, from_arrow(values.type))
+            for each, values in zip(rows.keys, keys, strict=True)
         ]
-        start, end = (self._place(at, rows) for at in (self.listed.start_row, self.listed.end_row))
-        names = ids(named, start, end, list(held.values()), len(self.listed))
+        told += self._place("start", self.listed.start_row, rows) + self._place("end", self.listed.end_row, rows)
+        names = ids(told, list(held.values()), len(self.listed))
         self.close()
         return table_of_events(rows, names, bounds, keys, [held[name] for name in rows.variables])
 
     def _held_events(self, variable: str, rows: EventRows) -> HeldEvents:
-        """What a variable holds, with all that its events have."""
+        """What a variable holds; the attributes of its events, if they are shown."""
         held, fields = self.held(variable), rows.all_variables[variable]
-        attributes = {
-            name: Named(name, self._attribute(variable, name, kind.arrow), kind) for name, kind in fields.items()
-        }
-        return HeldEvents(variable, held.match, self.rows.positions[held.row], attributes, self._place(held.row, rows))
+        shown = fields.items() if variable in rows.variables else ()
+        attributes = {name: self._attribute(variable, name, kind.arrow) for name, kind in shown}
+        return HeldEvents(variable, held.match, self.rows.positions[held.row], attributes, self._sums(variable, rows))
 
-    def _place(self, at: Ints, rows: EventRows) -> list[Named]:
+    def _sums(self, variable: str, rows: EventRows) -> Numbers:
+        """What each event of a variable adds to the ids of matches; of events that are many times held, once."""
+        held, fields = self.held(variable), rows.all_variables[variable]
+        first, last = (int(held.row.min()), int(held.row.max())) if len(held.row) else (0, 0)
+        sources = {self._source(self.presenter.marks[item], name) for item in held.items for name in fields}
+        if sources != {(COLUMN, 0)} or last - first > len(held.row):
+            named = [Named(name, self._attribute(variable, name, kind.arrow), kind) for name, kind in fields.items()]
+            return sum_of([*named, *self._place("place", held.row, rows)], len(held.row))
+        span = np.arange(first, last + 1)
+        named = [Named(name, taken(self._shown(name), span), kind) for name, kind in fields.items()]
+        sums: Numbers = sum_of([*named, *self._place("place", span, rows)], len(span))[held.row - first]
+        return sums
+
+    def _place(self, prefix: str, at: Ints, rows: EventRows) -> list[Named]:
         """Where rows stand in their partition, as far as matches are told apart by it."""
-        found = [Named(name, taken(self._shown(name), at), self.schema.columns[name]) for name in rows.order_by]
+        columns = self.schema.columns
+        found = [Named(f"{prefix} {name}", taken(self._shown(name), at), columns[name]) for name in rows.order_by]
         if rows.numbered:
-            found.append(Named("", pa.array(self.rows.positions[at]), INT))
+            found.append(Named(f"{prefix} ", pa.array(self.rows.positions[at]), INT))
         return found
 
     # --- variables ------------------------------------------------------------------------------------------------
