@@ -65,6 +65,11 @@ _FOREIGN = {
     "CASE": "there is no CASE; use OR between filtered formulas, or coalesce",
     "THEN": "a sequence is written A ; B (later) or A : B (at the very next position)",
     "WHEN": "there is no CASE; use OR between filtered formulas, or coalesce",
+    "AFTER": "where to go on after a match is said by KEEP: KEEP LONGEST APART goes on behind it, KEEP LONGEST PER "
+    "START at the next event",
+    "CONSUME": "to go on behind the first matches write KEEP ALL APART, after WITHIN",
+    "LONGEST": "which matches are kept is said behind WITHIN: KEEP LONGEST PER START, KEEP LONGEST APART, …",
+    "SHORTEST": "which matches are kept is said behind WITHIN: KEEP SHORTEST PER END, KEEP SHORTEST APART, …",
     "DISTINCT": "there is no DISTINCT: matches are a set already, and an aggregate takes every event",
     "OVER": "SELECT has no window functions; compute them on the resulting table",
     "EVERY": "a query finds every match; just write the formula",
