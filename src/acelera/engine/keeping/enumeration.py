@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy.typing as npt
 
-from acelera.engine.keeping.order import UNMARKED, Order
+from acelera.engine.keeping.order_of_matches import UNMARKED, Order
 from acelera.engine.nodes.unions import BOTTOM, CHAIN, UNION, Nodes
 
 Ints = npt.NDArray[Any]

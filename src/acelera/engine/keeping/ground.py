@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from acelera.engine.keeping.order import Order
+from acelera.engine.keeping.order_of_matches import Order
 from acelera.engine.keeping.sweeps import NEVER
 from acelera.engine.nodes.arena import Arena
 from acelera.engine.nodes.unions import Nodes

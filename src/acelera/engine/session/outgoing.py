@@ -32,7 +32,7 @@ class Outgoing:
     def __init__(
         self, checked: Checked, plan: Plan, matcher: Matcher, stages: Sequence[Stage] = (), keeper: Keeper | None = None
     ) -> None:
-        self.schema, self.matches = checked.result.schema, 0
+        self.schema, self.matches = checked.schema_of_result, 0
         self.stages, self.keeper = list(stages), keeper
         self._matcher = matcher
         matcher.machine.arena.held = self.held
@@ -114,7 +114,8 @@ class Outgoing:
                 continue
             self.matches += len(listed)
             ends, starts = store.places[listed.end_row], store.places[listed.start_row]
-            yield Page(self.presenter.present(listed, rows), ends, starts)
+            shown, sizes = self.presenter.present(listed, rows)
+            yield Page.of_matches(shown, ends, starts, sizes)
 
     # --- snapshots ------------------------------------------------------------------------------------------------
 

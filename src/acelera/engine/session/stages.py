@@ -11,9 +11,9 @@ from typing import Any, Protocol
 
 import numpy.typing as npt
 
-from acelera.engine.keeping.choice import keeper_of
 from acelera.engine.keeping.ground import Ground
 from acelera.engine.keeping.keeper import Keeper
+from acelera.engine.keeping.kinds import keeper_of
 from acelera.engine.nodes.held import Ended, Held
 from acelera.engine.session.incoming import Incoming
 from acelera.engine.session.matcher import Matcher
