@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import itertools
 from collections import defaultdict
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -16,7 +17,7 @@ from hypothesis import strategies as st
 import acelera as ac
 from acelera.language import ast
 from engine.test_sessions import timed_cases
-from strategies import checked_query, keyed_cases
+from strategies import KEEPS, checked_query, keyed_cases
 
 JUDGES = ("automaton", "semantics")
 ROWS = [
@@ -49,11 +50,10 @@ def outcome(query: ac.Query, table: pa.Table, method: str, **options: Any) -> An
 
 
 @pytest.mark.property
-@given(case=keyed_cases(), keep=st.booleans())
-def test_engine_and_judges_agree(case: tuple[ast.Query, pa.Table], keep: bool) -> None:
+@given(case=keyed_cases(), keep=KEEPS, ties=st.sampled_from(["error", "keep"]))
+def test_engine_and_judges_agree(case: tuple[ast.Query, pa.Table], keep: ast.Keep | None, ties: str) -> None:
     tree, table = case
-    query = checked_query(tree, table, "once")
-    ties = "keep" if keep else "error"
+    query = checked_query(replace(tree, keep=keep), table, "once")
     expected = outcome(query, table, "semantics", ties=ties)
     assert outcome(query, table, "engine", ties=ties) == expected
     assert outcome(query, table, "automaton", ties=ties) == expected
