@@ -15,6 +15,7 @@ from acelera.errors import Problem, QueryCheckError, Span, did_you_mean, listing
 from acelera.language import ast
 from acelera.language.aggregates import aggregate_names, find_aggregate
 from acelera.language.expressions import check_predicate
+from acelera.language.looking_back import looks_back
 from acelera.language.printer import name as written
 from acelera.language.printer import print_within
 from acelera.language.result import (
@@ -155,7 +156,8 @@ class _Checker:
                 )
             elif isinstance(node, ast.Filter):
                 for condition in ast.walk(node.condition):
-                    if not isinstance(condition, ast.Each | ast.Both | ast.Either):
+                    running = isinstance(condition, ast.Each) and looks_back(condition.predicate)
+                    if running or not isinstance(condition, ast.Each | ast.Both | ast.Either):
                         self.wrong(
                             "in NEXT a condition can speak of one event alone",
                             condition.span or node.span,
