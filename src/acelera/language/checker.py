@@ -375,6 +375,11 @@ class _Checker:
                     held = self.variable(variable, bindings, node.span)
 
                     def lookup(attribute: ast.Attribute, held: Variable = held, variable: str = variable) -> Type:
+                        itself = attribute.name == variable and held.complete and variable not in held.attributes
+                        if itself and looks_back(predicate):
+                            hint = f"count() counts the events of {variable} so far"
+                            self.wrong(f"no attribute `{variable}` in {held.where}", attribute.span, hint)
+                            return UNKNOWN
                         return self.attribute(held, variable, attribute.name, attribute.span)
 
                     check_predicate(predicate, lookup, self.problems.append)

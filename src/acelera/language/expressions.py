@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from acelera.errors import Problem, Span, did_you_mean
 from acelera.language import ast
-from acelera.language.aggregates import aggregate_names, find_aggregate
+from acelera.language.aggregates import find_aggregate
 from acelera.language.literals import parse_timestamp
 from acelera.language.types import (
     BOOL,
@@ -237,7 +237,7 @@ class _Checker:
     def _call(self, node: ast.Call, name: str, types: Sequence[Type]) -> Type:
         function = FUNCTIONS.get(name)
         if function is None:
-            near = did_you_mean(name, (*FUNCTIONS, *MULTISET_PREDICATES, "prev", *aggregate_names()))
+            near = did_you_mean(name, (*FUNCTIONS, *MULTISET_PREDICATES, "prev"))
             return self.wrong(f"there is no function `{name}`{near}", node.span, f"functions: {', '.join(FUNCTIONS)}")
         count, most = len(types), function.most
         if count < function.fewest or (most is not None and count > most):

@@ -344,7 +344,7 @@ def _unclosed(text: str) -> int | None:
 def _readable(expected: Iterable[str], before: str) -> str:
     """Names of terminals as a person would say them, the likeliest first."""
     names = set(expected)
-    if "COMPARISON" in names:
+    if {"IGNORE", "OR"} <= names:
         names.discard("IGNORE")  # which is for aggregates alone
     if "NUMBER" in names and names & {"$END", "RPAR"}:
         names.discard("NUMBER")  # a duration may go on

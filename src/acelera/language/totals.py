@@ -33,11 +33,15 @@ def with_totals(expression: ast.Expression) -> ast.Expression:
             case ast.Running(function, ast.Attribute(str() as variable, name), True):
                 return ast.Total(function, variable, name, True, span=node.span)
             case ast.Running(function, None, _):
-                hint = "count(*) counts the matches of a group, count(x) the events of x in all of them"
-                fail(f"`{function}` needs something to be aggregated", node.span, hint)
+                counts = "count(*) counts matches, count(x) the events of the variable x"
+                takes = "an aggregate takes an attribute of a variable, as in sum(x.price)"
+                fail(f"`{function}` needs something in its brackets", node.span, counts if function == "count" else takes)
             case ast.Running(function, _, _):
-                fail(f"`{function}` with IGNORE NULLS takes an attribute of a variable", node.span,
-                     f"write {function}(x.price IGNORE NULLS)")
+                fail(
+                    f"with IGNORE NULLS, `{function}` takes an attribute of a variable",
+                    node.span,
+                    f"write {function}(x.price IGNORE NULLS)",
+                )
             case ast.Call(function, (ast.Attribute(variable, name),)) if is_total(function):
                 held, attribute = (name, None) if variable is None else (variable, name)
                 return ast.Total(function, held, attribute, span=node.span)

@@ -141,8 +141,9 @@ class Terms:
                 emit(op.COMPARE, op.GT, op.INTEGERS)
             case IfSet(predicate):
                 self.push(predicate)
-                for read in reads(predicate):
-                    emit(op.OR_UNSET, self.cells[read.name].at)
+                for part in predicate.parts():
+                    if isinstance(part, Reg):  # of an aggregate there is always a value
+                        emit(op.OR_UNSET, self.cells[part.name].at)
             case Identical(left, right):
                 emit(op.IDENTICAL, int(self._push_pair(left, right).wide))
             case _:
