@@ -107,9 +107,7 @@ def _names_attribute(expression: ast.Expression) -> bool:
 
 RUNNING = st.one_of(
     st.just(ast.Running("count")),
-    st.builds(
-        ast.Running, st.sampled_from(aggregate_names()).filter(is_aggregate), expressions(BARE), st.booleans()
-    ),
+    st.builds(ast.Running, st.sampled_from(aggregate_names()).filter(is_aggregate), expressions(BARE), st.booleans()),
 )
 PREVS = expressions(BARE | RUNNING).filter(_names_attribute).map(ast.Prev)
 ATTRIBUTES = st.lists(NAMES, min_size=1, max_size=3).map(tuple)
@@ -332,9 +330,7 @@ def numbers(draw: st.DrawFn, bindings: Bindings, variable: str | None = None) ->
 def conditions(draw: st.DrawFn, bindings: Bindings) -> ast.Condition:
     """A condition on variables that are bound."""
     kind = draw(
-        st.sampled_from(
-            "each each across same increasing decreasing null text computed back back both either".split()
-        )
+        st.sampled_from("each each across same increasing decreasing null text computed back back both either".split())
     )
     variable = draw(st.sampled_from(bindings.bound()))
     held = bindings.get(variable)
@@ -401,7 +397,9 @@ def looking_back(draw: st.DrawFn, held: Variable) -> ast.Expression:
     }
     if kind == "text" and "s" in held.attributes:
         text = ast.Attribute(None, "s")
-        other = draw(st.sampled_from([ast.Prev(text), ast.Prev(ast.Call("upper", (text,))), ast.Running("first", text)]))
+        other = draw(
+            st.sampled_from([ast.Prev(text), ast.Prev(ast.Call("upper", (text,))), ast.Running("first", text)])
+        )
         test: ast.Expression = ast.Binary(draw(COMPARISONS), text, other)
     elif kind in ("count", "computed", "when"):
         test = ast.Binary(draw(COMPARISONS), values[kind], ast.Literal(draw(st.integers(0, 3))))

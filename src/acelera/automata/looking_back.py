@@ -93,7 +93,9 @@ def _remembered(t: Transition, label: Label, marked: Sequence[Mark], memory: Mem
                 assign[name] = before(t, name)
                 continue
             assign[former[node]] = before(t, name)
-            value = _asked(node.operand, marked[index], memory.aggregates, {}) if index < len(marked) else Const(UNSET)
+            value: Term = Const(UNSET)
+            if index < len(marked):
+                value = _plain(_asked(node.operand, marked[index], memory.aggregates, {}))
             assign[name] = label.before(value)
     return label.with_assign(assign)
 
@@ -103,7 +105,7 @@ def _asked(
     mark: Mark,
     aggregates: Mapping[ast.Running, str],
     former: Mapping[ast.Prev, str],
-) -> Term:
+) -> Sql:
     """An expression over the event that a mark makes, and over the registers that hold what came before."""
     leaves: dict[Leaf, Term] = {}
 
@@ -125,9 +127,12 @@ def _asked(
         return rebuilt(node, made)
 
     made = ast.fold(expression, known, below)
-    if isinstance(made, ast.Attribute):
-        return leaves[made.variable, made.name]
     return Sql(made, tuple(leaves.items()))
+
+
+def _plain(term: Sql) -> Term:
+    """An expression that is nothing but a term as that term."""
+    return term.leaves[0][1] if isinstance(term.expression, ast.Attribute) else term
 
 
 # --- of two events that stand next to each other ------------------------------------------------------------------

@@ -15,7 +15,6 @@ from acelera.language.schema import Schema
 from acelera.language.types import INT, NULL, STRING, Type
 from acelera.tables import plain_values
 
-
 _EARLIER = "\0earlier."
 
 

@@ -50,7 +50,9 @@ def with_running_values(predicate: ast.Expression, variable: str) -> ast.Express
             return _prev(node, made, variable)
         if isinstance(node, ast.Call) and is_aggregate(node.function):
             if len(made) != 1:
-                fail(f"`{node.function}` takes one value", node.span, "it goes through the events of x so far by itself")
+                fail(
+                    f"`{node.function}` takes one value", node.span, "it goes through the events of x so far by itself"
+                )
             return _running(ast.Running(node.function, made[0], span=node.span), made, variable)
         return rebuilt(node, made)
 
@@ -62,7 +64,11 @@ def _prev(node: ast.Expression, made: Sequence[ast.Expression], variable: str) -
         fail("`prev` takes one value, of the event just before", node.span, f"write {variable}[price > prev(price)]")
     inside = next((each for each in ast.walk(made[0]) if isinstance(each, ast.Prev)), None)
     if inside is not None:
-        fail("`prev` cannot stand inside `prev`: it looks one event back", inside.span, "a sequence names each event: A ; B ; C")
+        fail(
+            "`prev` cannot stand inside `prev`: it looks one event back",
+            inside.span,
+            "a sequence names each event: A ; B ; C",
+        )
     if not any(isinstance(each, ast.Attribute | ast.Running) for each in ast.walk(made[0])):
         fail("`prev` is of something that events have", node.span, f"write {variable}[price > prev(price)]")
     return ast.Prev(made[0], span=node.span)
@@ -70,9 +76,13 @@ def _prev(node: ast.Expression, made: Sequence[ast.Expression], variable: str) -
 
 def _running(node: ast.Running, made: Sequence[ast.Expression], variable: str) -> ast.Running:
     if node.operand is None and node.function != "count":
-        fail(f"`{node.function}` needs a value", node.span, f"write {node.function}(price); count() counts the events so far")
+        fail(
+            f"`{node.function}` needs a value",
+            node.span,
+            f"write {node.function}(price); count() counts the events so far",
+        )
     if not is_aggregate(node.function):
-        fail(f"`{node.function}` is no aggregate function, so it takes no IGNORE NULLS", node.span, None)
+        fail(f"`{node.function}` is no aggregate function, so it takes no IGNORE NULLS", node.span)
     for each in (inner for operand in made for inner in ast.walk(operand)):
         if isinstance(each, ast.Prev):
             fail(
@@ -87,4 +97,3 @@ def _running(node: ast.Running, made: Sequence[ast.Expression], variable: str) -
                 f"make two conditions of it: {variable}[sum(price) < 100 AND count() < 5]",
             )
     return ast.Running(node.function, made[0] if made else None, node.ignore_nulls, span=node.span)
-

@@ -35,7 +35,9 @@ def with_totals(expression: ast.Expression) -> ast.Expression:
             case ast.Running(function, None, _):
                 counts = "count(*) counts matches, count(x) the events of the variable x"
                 takes = "an aggregate takes an attribute of a variable, as in sum(x.price)"
-                fail(f"`{function}` needs something in its brackets", node.span, counts if function == "count" else takes)
+                fail(
+                    f"`{function}` needs something in its brackets", node.span, counts if function == "count" else takes
+                )
             case ast.Running(function, _, _):
                 fail(
                     f"with IGNORE NULLS, `{function}` takes an attribute of a variable",

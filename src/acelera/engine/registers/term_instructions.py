@@ -30,7 +30,6 @@ from acelera.engine.frames import attribute_type
 from acelera.engine.plan import looks_at_one_event
 from acelera.engine.registers import opcodes as op
 from acelera.engine.registers.code import COMPARISONS, FORMS, NO_INSTRUCTION, TIMES, UNITS, Cell, Input, flavour
-from acelera.engine.registers.dependencies import reads
 from acelera.engine.registers.sql_instructions import push_expression
 from acelera.engine.registers.writer import Pushed, Writer
 from acelera.language import ast
