@@ -26,7 +26,7 @@ class Outgoing:
     """The result up to now: how many matches there were, and which wait in stages, in the order of the stages."""
 
     def __init__(self, checked: Checked, plan: Plan, matcher: Matcher, stages: Sequence[Stage] = ()) -> None:
-        self.schema, self.matches = checked.result.schema, 0
+        self.schema, self.matches = checked.schema_of_result, 0
         self.stages = list(stages)
         self._matcher = matcher
         self.presenter = Presenter(checked, plan, matcher.machine)
@@ -96,7 +96,8 @@ class Outgoing:
                 continue
             self.matches += len(listed)
             ends, starts = store.places[listed.end_row], store.places[listed.start_row]
-            yield Page(self.presenter.present(listed, rows), ends, starts)
+            shown, sizes = self.presenter.present(listed, rows)
+            yield Page.of_matches(shown, ends, starts, sizes)
 
     # --- snapshots ------------------------------------------------------------------------------------------------
 
