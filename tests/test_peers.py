@@ -33,7 +33,8 @@ class Situation:
         if "values" in self.data:
             return pa.table({"type": ["T"] * len(self.data["values"]), "v": self.data["values"]})
         rows = rows_of(self.data["stream"], Columns("type", None, "ts"), letters=False)
-        return pa.Table.from_pylist([{name: row.get(name) for name in {**rows[0], **row}} for row in rows])
+        names = dict.fromkeys(name for row in rows for name in row)
+        return pa.Table.from_pylist([{name: row.get(name) for name in names} for row in rows])
 
     @property
     def options(self) -> dict[str, str]:
