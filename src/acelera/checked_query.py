@@ -140,6 +140,10 @@ class CheckedQuery:
         """The query as it was written; an automaton in words."""
         return self.pattern.source or str(self)
 
+    def compiled(self, schema: Schema) -> CompiledQuery:
+        """The query over a stream of this schema: what is run, here and elsewhere."""
+        return self._compiled(schema)
+
     def _compiled(self, schema: Schema) -> CompiledQuery:
         """The query over a stream of this schema: what is run, here and elsewhere."""
         from acelera.engine.compiled_query import compiled_query

@@ -1,6 +1,6 @@
 """The meaning of a query, computed slowly and plainly from the papers' definitions: the judge of everything else."""
 
-from acelera.semantics.queries import Matches, evaluate, meaning
+from acelera.semantics.queries import Matches, complex_events, evaluate, meaning, present
 from acelera.semantics.summaries import summarize
 
-__all__ = ["Matches", "evaluate", "meaning", "summarize"]
+__all__ = ["Matches", "complex_events", "evaluate", "meaning", "present", "summarize"]
