@@ -14,7 +14,8 @@ from acelera.errors import UsageError
 from acelera.explanation import explain
 from acelera.language import ast
 from acelera.language.aggregates import find_aggregate
-from acelera.language.checker import BagUnion
+from acelera.language.checker import BagUnion, Checked
+from acelera.language.event_rows import with_rows_of_events
 from acelera.language.schema import Schema, schema_of
 from acelera.patterns import Pattern
 from acelera.spark.schemas import is_spark
@@ -22,6 +23,9 @@ from acelera.tables import described_by
 
 if TYPE_CHECKING:  # and in functions, where it is needed: the engine takes a while to be imported
     from acelera.engine.compiled_query import CompiledQuery
+
+ROWS = ("matches", "events")
+"""What a row of the result is."""
 
 
 class CheckedQuery:
@@ -53,11 +57,12 @@ class CheckedQuery:
         order_by: str | Sequence[str] | None = None,
         type_column: str | None = "type",
         event_type: str | None = None,
+        rows: str = "matches",
     ) -> str:
         """What the query is and how it runs: its variables, its automaton, what must be remembered.
 
         With a schema, as `check` takes it, also how the engine runs it: that depends on the types of attributes. With a
-        Spark DataFrame, also what runs where.
+        Spark DataFrame, also what runs where. `rows` is that of `run`.
 
         >>> import acelera as ac
         >>> print(ac.query("MATCH A AS x ; B WITHIN 5 EVENTS").explain())
@@ -96,7 +101,7 @@ class CheckedQuery:
             from acelera.spark.running import described
 
             frame, schema = described(frames, lambda known: self._schema(known, order_by, type_column, event_type))
-        compiled = self._compiled(self._schema(schema, order_by, type_column, event_type))
+        compiled = self._compiled(self._schema(schema, order_by, type_column, event_type), rows)
         text = "\n  ".join([f"{text}\n\nengine", *compiled.how_it_runs()])
         if not is_spark(frames):
             return text
@@ -117,8 +122,9 @@ class CheckedQuery:
         order_by: str | Sequence[str] | None = None,
         type_column: str | None = "type",
         event_type: str | None = None,
+        rows: str = "matches",
     ) -> pa.Schema:
-        """Check the query against a schema, and return the schema of its result.
+        """Check the query against a schema, and return the schema of its result; `rows` is that of `run`.
 
         The schema is a mapping of columns to types (shared by all event types), a mapping of event types to such
         mappings, a pyarrow schema, a Spark schema, or a table that has one. Raises a QueryCheckError that lists every
@@ -131,7 +137,7 @@ class CheckedQuery:
         hi: double
         """
         stream = self._schema(schema, order_by, type_column, event_type)
-        checked = self.pattern.check(self.clauses, stream)
+        checked = self._checked_over(stream, rows)
         self.pattern.automaton_over(stream)  # which may be too large
         return checked.schema_of_result
 
@@ -140,15 +146,24 @@ class CheckedQuery:
         """The query as it was written; an automaton in words."""
         return self.pattern.source or str(self)
 
+    def _checked_over(self, schema: Schema, rows: str, ties: str = "error") -> Checked:
+        """The query over a stream of this schema, with rows of matches or of events."""
+        if rows not in ROWS:
+            raise UsageError(f"rows={rows!r} is not known; it is one of {', '.join(map(repr, ROWS))}")
+        checked = self.pattern.check(self.clauses, schema)
+        return with_rows_of_events(checked, ties) if rows == "events" else checked
+
     def compiled(self, schema: Schema) -> CompiledQuery:
-        """The query over a stream of this schema: what is run, here and elsewhere."""
+        """The query over a stream of this schema, as it is run here and elsewhere."""
         return self._compiled(schema)
 
-    def _compiled(self, schema: Schema) -> CompiledQuery:
+    def _compiled(self, schema: Schema, rows: str = "matches", ties: str = "error") -> CompiledQuery:
         """The query over a stream of this schema: what is run, here and elsewhere."""
         from acelera.engine.compiled_query import compiled_query
 
-        checked = self.pattern.check(self.clauses, schema)
+        checked = self._checked_over(schema, rows, ties)
+        if checked.rows is not None:
+            return compiled_query(checked, self.pattern.strategy(schema), self._fingerprint_of_events)
         if checked.summary is None:
             return compiled_query(checked, self.pattern.strategy(schema), self._fingerprint)
         looked_at, totals = frozenset(checked.summary.looked_at), checked.summary.totals_apart
@@ -160,6 +175,11 @@ class CheckedQuery:
     @cached_property
     def _fingerprint(self) -> str:
         return fingerprint_of(f"{self.pattern.identity} {self}")
+
+    @cached_property
+    def _fingerprint_of_events(self) -> str:
+        """The same with rows of events, for which more is kept of the stream."""
+        return fingerprint_of(f"{self._fingerprint} rows of events")
 
     def _schema(
         self,

@@ -19,14 +19,14 @@ from acelera.checked_query import CheckedQuery
 from acelera.engine.session.bounds import check_limit, gathered, limited, told_of_memory, warn_of_more, watched
 from acelera.engine.session.description import stream_of
 from acelera.engine.session.order import order_columns, sorted_indices
-from acelera.engine.storage.snapshots import unpack
+from acelera.engine.storage.snapshots import belongs_to, unpack
 from acelera.engine.storage.validation import fitting
 from acelera.errors import AggregateError, UsageError
 from acelera.language import ast
 from acelera.language.builder import FormulaBuilder
 from acelera.language.builder import clauses as clauses_of
 from acelera.language.builder import summary as summary_of
-from acelera.language.checker import BagUnion
+from acelera.language.checker import BagUnion, Checked
 from acelera.language.parser import parse_query
 from acelera.language.printer import print_query
 from acelera.language.schema import Schema
@@ -39,6 +39,8 @@ if TYPE_CHECKING:  # and in functions, where they are needed: the engine takes a
     from acelera.engine.compiled_query import CompiledQuery
     from acelera.engine.session.session import Session
     from acelera.report import About, Findings, Limits, SummaryFindings
+
+Row = dict[str, Any]
 
 METHODS = ("engine", "automaton", "semantics")
 TIES = ("error", "keep")
@@ -75,6 +77,7 @@ class Query(CheckedQuery):
         method: str = "engine",
         late_events: str | None = None,
         limit: int | None = None,
+        rows: str = "matches",
     ) -> pa.Table:
         """Find all matches in a table; a Spark DataFrame, or one for each event type, gives a Spark DataFrame.
 
@@ -106,6 +109,10 @@ class Query(CheckedQuery):
             How many matches to make at most: the first by where they end, and a warning if there are more. Without it,
             a result that does not fit into memory is a TooManyMatchesError. Of a summary it is the first rows. On
             Spark it is `.limit` of the result: any of them, and no warning.
+        rows
+            What a row of the result is: one of the `"matches"`, or one of the `"events"` of their variables, with a
+            column `match` that tells the match by an id, one `variable`, and the attributes of the event. Only
+            variables that SELECT names are shown.
 
         >>> import acelera as ac
         >>> rows = [{"type": "A", "v": 1}, {"type": "B", "v": 2}, {"type": "B", "v": 3}]
@@ -116,7 +123,12 @@ class Query(CheckedQuery):
         _one_of("ties", ties, TIES)
         check_limit(limit)
         if is_spark(table):
-            result = self._run_spark(table, order_by, type_column, event_type, ties, method, late_events)
+            if limit is not None and rows == "events":
+                raise UsageError(
+                    "limit=… counts matches, and on Spark rows of events do not come match by match; leave it out, or "
+                    "take some rows of the result with .limit"
+                )
+            result = self._run_spark(table, order_by, type_column, event_type, ties, method, late_events, rows)
             if limit is not None and result.isStreaming:
                 raise UsageError("limit=… is for tables: a stream has no end; leave it out")
             return result if limit is None else result.limit(limit)
@@ -125,12 +137,11 @@ class Query(CheckedQuery):
         arrow = to_arrow(table)
         schema = self._schema(arrow.schema, order_by, type_column, event_type)
         if method == "engine":
-            return self._run_engine(arrow, self._compiled(schema), ties, limit)
-        checked = self.pattern.check(self.clauses, schema)
+            return self._run_engine(arrow, self._compiled(schema, rows, ties), ties, limit)
+        checked = self._checked_over(schema, rows, ties)
         warn_of_misspelt_types(self.pattern.event_types, arrow, schema)
         try:
-            answer = semantics.evaluate if checked.summary is None else semantics.summarize
-            rows = answer(checked, to_rows(arrow, schema), ties, self._matches(schema, method))
+            found = _judged(checked, to_rows(arrow, schema), ties, self._matches(schema, method))
         except (TypeError, ValueError, ArithmeticError) as error:
             if not self._uses_own_aggregates():
                 raise
@@ -138,9 +149,9 @@ class Query(CheckedQuery):
                 f"an aggregate function of your own gave a value of another type than that of its values: {error}. "
                 "Say its type with acelera.aggregate(…, returns=…)"
             ) from error
-        if limit is not None and len(rows) > limit:
+        if limit is not None and len(found) > limit:
             warn_of_more(limit, 3, checked.summary is not None)
-        return to_table(rows[:limit], checked.schema_of_result)
+        return to_table(chain.from_iterable(found[:limit]), checked.schema_of_result)
 
     def report(
         self,
@@ -224,6 +235,7 @@ class Query(CheckedQuery):
         type_column: str | None = "type",
         event_type: str | None = None,
         ties: str = "error",
+        rows: str = "matches",
     ) -> Session:
         """Start the query on a stream that comes in batches; the options are those of `check` and `run`.
 
@@ -235,7 +247,7 @@ class Query(CheckedQuery):
         [{'A_v': [1, 2]}]
         """
         _one_of("ties", ties, TIES)
-        return self._compiled(self._schema(schema, order_by, type_column, event_type)).open(ties)
+        return self._compiled(self._schema(schema, order_by, type_column, event_type), rows, ties).open(ties)
 
     def stream(
         self,
@@ -246,6 +258,7 @@ class Query(CheckedQuery):
         event_type: str | None = None,
         ties: str = "error",
         limit: int | None = None,
+        rows: str = "matches",
     ) -> pa.RecordBatchReader:
         """Find all matches while the source is read; its rows must come in the order of `order_by`.
 
@@ -265,7 +278,9 @@ class Query(CheckedQuery):
         check_limit(limit)
         schema, tables = in_batches(source)
         summary = self.clauses.summary is not None
-        session = self.open(schema, order_by=order_by, type_column=type_column, event_type=event_type, ties=ties)
+        session = self.open(
+            schema, order_by=order_by, type_column=type_column, event_type=event_type, ties=ties, rows=rows
+        )
         pages = watched(session, chain((page for table in tables for page in session.pages(table)), session.rest()))
         return pa.RecordBatchReader.from_batches(session.schema, (page.rows for page in limited(pages, limit, summary)))
 
@@ -281,10 +296,11 @@ class Query(CheckedQuery):
         >>> later.push([{"type": "B", "v": 2}]).to_pylist()
         [{'A_v': 1, 'B_v': 2}]
         """
-        sections = unpack(snapshot, self._fingerprint)
+        by_event = belongs_to(snapshot, self._fingerprint_of_events)
+        sections = unpack(snapshot, self._fingerprint_of_events if by_event else self._fingerprint)
         with fitting():
             schema, ties = stream_of(sections)
-            return self._compiled(schema).restored(sections, ties)
+            return self._compiled(schema, "events" if by_event else "matches", ties).restored(sections, ties)
 
     def _run_engine(self, table: pa.Table, compiled: CompiledQuery, ties: str, limit: int | None) -> pa.Table:
         session, numbers = compiled.open(ties), np.arange(1, table.num_rows + 1)
@@ -313,6 +329,7 @@ class Query(CheckedQuery):
         ties: str,
         method: str,
         late_events: str | None,
+        rows: str,
     ) -> Any:
         from acelera.spark.running import described, run
 
@@ -323,7 +340,7 @@ class Query(CheckedQuery):
                 "ties='keep' is for tables in this process: rows of a Spark DataFrame have no order of arrival"
             )
         frame, schema = described(frames, lambda known: self._schema(known, order_by, type_column, event_type))
-        return run(self._compiled(schema), frame, late_events)
+        return run(self._compiled(schema, rows), frame, late_events)
 
     def _matches(self, schema: Schema, method: str) -> semantics.Matches:
         """How the matches in the events of one partition are found."""
@@ -396,6 +413,14 @@ def query(
             f"a query is made of a text, of a formula built with E(…) or of an Acea, not of {type(source).__name__}"
         )
     return _of_text(print_query(source), bag_union)  # so that mistakes in built queries have a place, too
+
+
+def _judged(checked: Checked, rows: list[dict[str, Any]], ties: str, matches: semantics.Matches) -> list[list[Row]]:
+    """What the judges say: the rows of each match, or of each row of a summary."""
+    if checked.rows is not None:
+        return semantics.rows_of_events(checked, rows, ties, matches)
+    answer = semantics.evaluate if checked.summary is None else semantics.summarize
+    return [[row] for row in answer(checked, rows, ties, matches)]
 
 
 def _of_text(text: str, bag_union: BagUnion) -> Query:

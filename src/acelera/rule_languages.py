@@ -36,9 +36,9 @@ def language_of(text: str) -> str | None:
 
 
 def program(text: str) -> StreamProgram | TreplProgram | XChangeEQProgram:
-    """A program from its text: statements `STREAM name AS SELECT … MATCH …;`, each of which makes events of its matches,
-    for later ones to use; or one in the language of `acelera.xchangeeq`, whose rules begin with DETECT, or in that of
-    `acelera.trepl`.
+    """A program from its text: statements `STREAM name AS SELECT … MATCH …;`, each of which makes events of its
+    matches, for later ones to use; or one in the language of `acelera.xchangeeq`, whose rules begin with DETECT, or in
+    that of `acelera.trepl`.
 
     >>> import acelera as ac
     >>> p = ac.program('''

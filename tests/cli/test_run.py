@@ -54,6 +54,26 @@ def only(*names: str) -> bool:
     return sorted(each.name for each in Path().iterdir()) == sorted(["q.acel", *names])
 
 
+def test_rows_of_events(run: Run) -> None:
+    """A file that holds no lists; a limit counts matches."""
+    whole = run("ticks.csv", "--order-by", "ts", "--rows", "events", "-o", "events.csv")
+    assert whole.exit_code == 0, whole.stderr
+    assert "4 events, 2 matches" in whole.stderr
+    events = pyarrow.csv.read_csv("events.csv")
+    assert events.column_names == ["match", "start_time", "end_time", "variable", "time", "type", "name", "price"]
+    assert [tuple(row.values()) for row in events.select(["variable", "price"]).to_pylist()] == [
+        ("a", 100), ("b", 102), ("a", 100), ("b", 101.5)
+    ]  # fmt: skip
+    first = run("ticks.csv", "--order-by", "ts", "--rows", "events", "--limit", "1", "-o", "first.csv")
+    assert "the first 1 match" in first.stderr
+    assert pyarrow.csv.read_csv("first.csv").to_pylist() == events.slice(0, 2).to_pylist()
+    shown = run("ticks.csv", "--order-by", "ts", "--rows", "events", "--limit", "1")
+    assert "INTL" in shown.stdout and "101.5" not in shown.stdout
+    Path("s.acel").write_text("SUMMARIZE count(*) MATCH SELL")
+    refused = run("ticks.csv", "--rows", "events", query="s.acel")
+    assert refused.exit_code == 1 and "a row of a summary stands for many" in refused.stderr
+
+
 # --- summaries ----------------------------------------------------------------------------------------------------
 
 SUMMARY = "SUMMARIZE count(*) AS n, avg(b.price) AS mean MATCH SELL AS a ; SELL AS b BY a.name"

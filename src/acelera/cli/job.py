@@ -29,6 +29,7 @@ class Job:
     output: Output | None = None
     limit: int | None = None
     ties: str = "error"
+    rows: str = "matches"
 
     @property
     def shown(self) -> int:
@@ -37,8 +38,13 @@ class Job:
 
     @property
     def what(self) -> str:
-        """What a row of the result is: a match, or a row of a summary."""
+        """What is counted: matches, or rows of a summary."""
         return "match" if self.query.clauses.summary is None else "row"
+
+    @property
+    def what_on_spark(self) -> str:
+        """The same on Spark, which counts rows of a result: of a match there may be several."""
+        return self.what if self.rows == "matches" else "row"
 
     @property
     def options(self) -> dict[str, Any]:

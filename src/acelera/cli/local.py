@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -15,19 +15,19 @@ from acelera.cli.outputs import refuse_unfit, writer
 from acelera.cli.progress import Progress
 from acelera.cli.sources import Source, sources_of
 from acelera.engine.session.order import compare_adjacent, order_columns, sorted_indices
+from acelera.engine.session.pages import Page
 from acelera.language.schema import Schema, schema_of
 from acelera.spelling import warn_of_misspelt_types
 from acelera.tables import plain_values
 
 if TYPE_CHECKING:
-    from acelera.engine.session.pages import Page
     from acelera.engine.session.session import Session
     from acelera.report import Findings, Limits, SummaryFindings
 
 
 def explain_here(job: Job) -> str:
     """What the query does with the columns of these files."""
-    return job.query.explain(_described(_sources(job, Progress())), **job.options)
+    return job.query.explain(_described(_sources(job, Progress())), **job.options, rows=job.rows)
 
 
 def run_here(job: Job, progress: Progress) -> Outcome:
@@ -35,7 +35,7 @@ def run_here(job: Job, progress: Progress) -> Outcome:
     progress.what = job.what
     sources = _sources(job, progress)
     described = _described(sources)
-    session = job.query.open(described, ties=job.ties, **job.options)
+    session = job.query.open(described, ties=job.ties, rows=job.rows, **job.options)
     if job.output is not None:
         refuse_unfit(job.output, session.schema)
     stream = _stream(job, described)
@@ -44,14 +44,14 @@ def run_here(job: Job, progress: Progress) -> Outcome:
     types: set[str | None] = set()
     limit, found = job.shown if job.output is None else job.limit, 0
     pages = _found(session, reading, stream.type_column, types, progress)
-    batches: Iterable[pa.RecordBatch] = (page.rows for page in pages)
     if job.query.clauses.summary is not None:  # whose rows come in the order of windows and keys
-        batches = session.table(list(pages)).to_batches()
+        nowhere = np.empty(0, np.int64)
+        pages = (Page(batch, nowhere, nowhere) for batch in session.table(list(pages)).to_batches())
     with ExitStack() as stack:
         write = shown.append if job.output is None else stack.enter_context(writer(job.output, session.schema))
-        for batch in batches:
-            found += batch.num_rows
-            write(batch if limit is None else batch.slice(0, max(0, limit - found + batch.num_rows)))
+        for page in pages:
+            write((page if limit is None else page.first(min(page.matches, limit - found))).rows)
+            found += page.matches
             if limit is not None and found > limit:
                 first = None if job.output is not None else pa.Table.from_batches(shown).to_pylist()
                 return Outcome(None, limit, first, more=True, what=job.what)

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from acelera.cdc.layout import GRANULARITIES
+from acelera.checked_query import ROWS as WHAT_ROWS
 from acelera.cli.inputs import FORMATS
 from acelera.programs.times import UNITS
 from acelera.query import TIES
@@ -48,6 +49,13 @@ WHAT_TIES = click.option(
     default="error",
     show_default=True,
     help="Rows of a key that are equal under --order-by: refuse them, or, with --in-process, keep their order.",
+)
+ROWS = click.option(
+    "--rows",
+    type=click.Choice(WHAT_ROWS),
+    default="matches",
+    show_default=True,
+    help="What a row of the result is: a match, or an event of a match.",
 )
 QUIET = click.option("--quiet", is_flag=True, help="No progress and no summary.")
 DEBUG = click.option("--debug", is_flag=True, help="Show where an error came from, and what Spark logs.")

@@ -20,6 +20,7 @@ _OF_QUERIES = {
     "partition_by": "the rules of a program join events by their variables",
     "event_type": "for a program, name the label of an input: LABEL=path",
     "ties": "events of a program have no order but that of their times",
+    "rows": "what a rule makes says what its rows are",
     "matches": "--events says how much the page of a program shows",
     "stream": _ON_SPARK,
     "checkpoint": _ON_SPARK,

@@ -23,6 +23,7 @@ from acelera.cli.options import (
     PARTITION_BY,
     QUERY,
     QUIET,
+    ROWS,
     TYPE_COLUMN,
     WHAT_TIES,
     sources_of_changes,
@@ -58,6 +59,7 @@ _DELAY = r"\d+ (millisecond|second|minute|hour|day|week)s?"
 )
 @click.option("--in-process", is_flag=True, help="Without Spark: read the files in this process.")
 @WHAT_TIES
+@ROWS
 @METHOD
 @click.option("--explain", "explaining", is_flag=True, help="Say how the query would run, and do not run it.")
 @click.option("--stream", is_flag=True, help="Watch one folder and go on as files come; needs --checkpoint and -o.")
@@ -131,7 +133,7 @@ def run(context: click.Context, /, **given: Any) -> None:
         run_changes(given)
         return
     _check_options(given)
-    job = replace(job_of(given), limit=given["limit"])
+    job = replace(job_of(given), limit=given["limit"], rows=given["rows"])
     if given["output"] is not None:
         replaces = given["overwrite"] or given["stream"]
         job = replace(job, output=find_output(given["output"], job.inputs.parts, replaces))
@@ -147,6 +149,11 @@ def run(context: click.Context, /, **given: Any) -> None:
 
 
 def _check_options(given: dict[str, Any]) -> None:
+    if given["rows"] == "events" and given["limit"] and given["output"] and not given["in_process"]:
+        raise click.UsageError(
+            "--limit counts matches, and on Spark rows of events do not come match by match; leave it out, or add "
+            "--in-process"
+        )
     streaming = [f"--{name}" for name in ("checkpoint", "watermark", "once") if given[name]]
     if streaming and not given["stream"]:
         raise click.UsageError(f"{streaming[0]} is for --stream")

@@ -96,8 +96,7 @@ class CompiledQuery:
     @property
     def result_schema(self) -> pa.Schema:
         """The schema of the result."""
-        summary = self.checked.summary
-        return self.checked.result.schema if summary is None else summary.schema
+        return self.checked.schema_of_result
 
     def resume(self, snapshot: bytes, given_tests: Sequence[int] = ()) -> Session:
         """Go on from a snapshot of one of many sessions."""

@@ -21,6 +21,7 @@ from acelera.language.result import (
     AggregateValue,
     AttributeValues,
     Column,
+    EventRows,
     EventStructs,
     MatchBound,
     PartitionKey,
@@ -42,7 +43,7 @@ class Checked:
     """The clauses of a query that makes sense, with what was found out about it.
 
     Its pattern is told by its variables alone: whatever has variables can stand there. A query that summarizes has a
-    summary, and no columns of its own.
+    summary, and no columns of its own; one that gives `rows` of events has the columns of `*` for what they show.
     """
 
     clauses: ast.Clauses
@@ -50,10 +51,13 @@ class Checked:
     variables: Mapping[str, Variable]
     result: Result
     summary: Summarized | None = None
+    rows: EventRows | None = None
 
     @property
     def schema_of_result(self) -> pa.Schema:
         """The schema of the table that the query gives; asks for one that was checked against a schema."""
+        if self.rows is not None:
+            return self.rows.schema
         return self.result.schema if self.summary is None else self.summary.schema
 
 
@@ -425,11 +429,10 @@ class _Checker:
                 if any(column.name == other.name for other in columns) and (
                     self.schema or not isinstance(item, ast.Star)
                 ):
-                    self.wrong(
-                        f"two columns of the result are called `{column.name}`",
-                        item.span,
-                        "name one of them otherwise: SELECT … AS name",
-                    )
+                    hint = "name one of them otherwise: SELECT … AS name"
+                    if isinstance(item, ast.Star) and any(column.name == each.name for each in columns[:2]):
+                        hint = f"a match shows its {column.name}, too: write SELECT `{column.name}` AS name, …"
+                    self.wrong(f"two columns of the result are called `{column.name}`", item.span, hint)
                 columns.append(column)
         return tuple(columns)
 
@@ -487,15 +490,8 @@ class _Checker:
         return Column(item.alias or item.bound, source, True, None if self.schema is None else found.arrow)
 
     def fields(self, held: Variable) -> tuple[str, ...]:
-        """The fields of an event struct: its time or position, then its attributes.
-
-        The column that gives the time is not repeated after `time`.
-        """
-        if self.schema is None:
-            return ()
-        timed = self.schema.time is not None
-        first, hidden = ("time", self.schema.order_by[0]) if timed else ("position", "position")
-        return (first, *(name for name in held.attributes if name not in (first, hidden)))
+        """The fields of an event struct; none are known without a schema."""
+        return () if self.schema is None else event_fields(held, self.schema)
 
     def struct(self, held: Variable) -> pa.StructType | None:
         if self.schema is None:
@@ -507,6 +503,15 @@ class _Checker:
         if name in held.attributes:
             return held.attributes[name].arrow
         return self.schema.time.arrow if name == "time" and self.schema.time is not None else pa.int64()
+
+
+def event_fields(held: Variable, schema: Schema) -> tuple[str, ...]:
+    """The fields of an event that is shown: its time or position, then its attributes.
+
+    The column that gives the time is not repeated after `time`.
+    """
+    first, hidden = ("time", schema.order_by[0]) if schema.time is not None else ("position", "position")
+    return (first, *(name for name in held.attributes if name not in (first, hidden)))
 
 
 def _binds(node: ast.Formula) -> tuple[str, ...]:

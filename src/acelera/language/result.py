@@ -6,7 +6,7 @@ attribute, whether one value or a list, and of which type.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -72,6 +72,34 @@ class Column:
     source: Source
     single: bool
     type: pa.DataType | None = None
+
+
+@dataclass(frozen=True)
+class EventRows:
+    """Rows of the events of matches, in place of rows of matches.
+
+    The `bounds` of a match and its `keys` are columns of every row; `variables` are those whose events are rows, and
+    `attributes` the columns for what their events have. A match is told by the fields of the events of `all_variables`,
+    and by what orders them: the columns `order_by`, and the number of the position if they are `numbered`.
+    """
+
+    bounds: tuple[Column, Column]
+    keys: tuple[Column, ...]
+    variables: tuple[str, ...]
+    attributes: tuple[tuple[str, pa.DataType], ...]
+    all_variables: Mapping[str, Mapping[str, Type]]
+    order_by: tuple[str, ...]
+    numbered: bool
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The schema of the table."""
+        first = [pa.field(MATCH, pa.string()), *(pa.field(each.name, each.type) for each in (*self.bounds, *self.keys))]
+        return pa.schema([*first, pa.field(VARIABLE, pa.string()), *(pa.field(*each) for each in self.attributes)])
+
+
+MATCH, VARIABLE = "match", "variable"
+"""The columns of rows of events that tell the match and the variable."""
 
 
 @dataclass(frozen=True)

@@ -49,14 +49,32 @@ _SYMBOLS = {
     "CONCAT": "||",
 }
 
+_ONE_MATCH = (
+    "which matches are kept is said last: KEEP LONGEST APART goes on behind each one, KEEP LONGEST PER START keeps one "
+    "from each start"
+)
+_ROWS = "a row of the result is a match; q.run(…, rows='events') gives a row for each of its events"
+
 # Words of other languages, and what to write instead.
 _FOREIGN = {
+    "AFTER": _ONE_MATCH,
+    "SKIP": _ONE_MATCH,
+    "GREEDY": "KEEP LONGEST PER START keeps the longest; a greedy A+ and then B is NEXT(A):+ : (NEXT(B) UNLESS A)",
+    "RELUCTANT": "all matches are found: KEEP SHORTEST PER START keeps the shortest",
+    "UNTIL": "a loop that something else ends is written with UNLESS: (A ; B+) UNLESS C",
+    "MEASURES": "what a match shows is written SELECT …, before MATCH",
+    "SUBSET": "several events get a name in brackets: (A ; B) AS u",
+    "PERMUTE": "in any order is written A ALL B; without gaps STRICT(A ALL B)",
+    "ONE": _ROWS,
+    "FOLLOWEDBY": "'followed by' is written A : NEXT(B) for the first B, A ; B for each, A : B for the very next event",
+    "FOLLOWEDBYANY": "'followed by any' is written A ; B",
+    "NOTFOLLOWEDBY": "absence is written UNLESS: (A ; C) UNLESS B; at the end, A UNLESS B FOR 5 MINUTES",
     "WHERE": "conditions follow the formula: MATCH … FILTER x.price > 100",
     "PATTERN": "a pattern is written MATCH formula",
     "SEQ": "a sequence is written A ; B",
     "HAVING": "filter the aggregate: … AGG m[total <- sum(x.price)] FILTER m.total > 100",
     "RETURN": "what a match looks like is written SELECT …, before MATCH",
-    "DEFINE": "conditions follow the formula: MATCH … FILTER x.price > 100",
+    "DEFINE": "conditions follow the formula: MATCH A:+ AS x FILTER x[price > 100], or x[price > prev(price)]",
     "GROUP": "for one stream per key write PARTITION BY key, after the formula",
     "ORDER": "the order is given when the query is run: q.run(table, order_by='ts')",
     "LIMIT": "a query has no LIMIT; slice the resulting table",
@@ -107,6 +125,7 @@ def _bad_character(offset: int, text: str) -> Problem:
         "&": "write AND",
         "|": "write OR",
         "!": "write NOT in a condition; absence in a formula is written UNLESS: (A ; C) UNLESS B",
+        "$": "a stream has no end: KEEP LONGEST PER START goes as far as there is; what must not follow, UNLESS … FOR",
         "^": "START(…) matches at the beginning of the stream",
     }
     otherwise = None if char.isascii() else "a name that holds it is written in backticks"
@@ -190,6 +209,13 @@ class _Place(NamedTuple):
 def _hint_of_words(place: _Place) -> str | None:
     """Words of other languages, misspelt words, words of the language as names."""
     word = place.found.upper()
+    if word == "ORDER" and re.match(r"BY\b[^;]*\bDESC\b", place.after, re.IGNORECASE):
+        return (
+            "the order is given when the query is run: q.run(table, order_by='ts'); it is ascending, so turn the "
+            "formula round: what comes first in descending order comes last"
+        )
+    if word == "PER" and place.follows(r"\bALL\s+ROWS"):
+        return _ROWS
     if word in _FOREIGN:
         return _FOREIGN[word]
     former = re.search(r"(\w+)$", place.before)
@@ -203,6 +229,8 @@ def _hint_of_words(place: _Place) -> str | None:
 
 def _hint_of_symbols(place: _Place) -> str | None:
     """Symbols of other languages."""
+    if place.kind == "LBRACE" and place.after.startswith("-"):
+        return "what is to be left out of a match is left out by PROJECT: (A ; B ; C) PROJECT A, C"
     if place.kind == "LBRACE" and place.expression_begins:
         return "values are written out; was the f before the string forgotten?"
     if "==" in place.around:
@@ -286,6 +314,8 @@ def _hint_in_clauses(place: _Place) -> str | None:
     kind, expected = place.kind, place.expected
     if kind in RESERVED and place.before.endswith(","):
         return "remove the comma before it"
+    if kind in _SEQUENCE | _INFIX and place.follows(_WINDOW):
+        return "a window on a part of a formula stands in brackets: (A ; B WITHIN 5 MINUTES) ; C"
     if kind in _CHAIN and ("$END" in expected or "WITHIN" in expected):
         return f"{place.found.upper()} belongs to the formula, before PARTITION BY and WITHIN"
     if kind in _CLAUSES and "NAME" in expected:
@@ -308,6 +338,9 @@ def _hint_in_clauses(place: _Place) -> str | None:
     if kind in RESERVED and "NAME" in expected and not place.expression_begins:
         return f"{kind} is a word of the language; as a name it is written in backticks: `{place.found}`"
     return None
+
+
+_WINDOW = r"\bWITHIN\s+(LESS\s+THAN\s+)?(\s*[\d.]+\s*[A-Z]+)+"
 
 
 def _after_condition(before: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -50,7 +51,7 @@ def find(about: About, query: CompiledQuery, table: pa.Table, ties: str, limits:
     )
     if not counted:
         fewer = query.with_select([ast.SelectBound("end")]).open(ties)
-        ends, counted = _ends(fewer.pages(table, numbers))
+        ends, counted = _ends(chain(fewer.pages(table, numbers), fewer.rest()))
     shown = that_fit(matches, limits.events)
     places = places_shown(shown, table.num_rows, limits.events)
     buckets = _buckets(table, schema, ends)
@@ -77,7 +78,7 @@ def _first(
     """The first matches by where they end: rows, ends and starts; and whether that are all."""
     batches: list[pa.RecordBatch] = []
     ends, starts = np.empty(0, np.int64), np.empty(0, np.int64)
-    for page in session.pages(table, numbers):
+    for page in chain(session.pages(table, numbers), session.rest()):
         room = most - len(ends)
         batches.append(page.rows.slice(0, room))
         ends, starts = np.concatenate((ends, page.ends[:room])), np.concatenate((starts, page.starts[:room]))

@@ -108,6 +108,7 @@ def _reader(task: Task, names: list[str]) -> Callable[[Batches], Batches]:
         session = task.session()
         for batch in batches:
             yield from session.stream(batch.rename_columns(names))
+        yield from (page.rows for page in session.rest())
 
     return read
 
@@ -121,8 +122,14 @@ def _slice_reader(task: Task, slices: Slices, names: list[str]) -> Callable[[Bat
             rows = batch.select(range(1, batch.num_columns)).rename_columns(names)
             for number, part in runs(batch.column(0), rows):
                 if number != current:
+                    yield from rest(session, current)
                     session, current = task.session(), number
                 yield from session.stream(part, starting_before=slices.end(number))
+        yield from rest(session, current)
+
+    def rest(session: Session, number: int | None) -> Batches:
+        if number is not None:
+            yield from (page.rows for page in session.rest(slices.end(number)))
 
     return read
 

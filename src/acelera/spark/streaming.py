@@ -118,17 +118,24 @@ class QueryTask:
 
 @dataclass(frozen=True)
 class Matching:
-    """A session that runs in a bucket. Nothing happens in it unless rows come."""
+    """A session that runs in a bucket. Nothing happens in it unless rows come, or matches wait for time to pass."""
 
-    due: ClassVar[int] = NEVER
     session: Session
     schema: Schema
 
+    @property
+    def due(self) -> int:
+        """When the next match is known."""
+        due = self.session.due()
+        return NEVER if due is None else due
+
     def advance(self, rows: pa.Table | None, now: int) -> Iterator[pa.RecordBatch]:
-        """Read rows; the matches that they end."""
-        assert rows is not None
-        indices = sorted_indices(order_columns(rows, self.schema, None))
-        yield from self.session.stream(rows if indices is None else rows.take(pa.array(indices)))
+        """Read rows; the matches that are known, since no row comes any more up to now."""
+        if rows is not None:
+            indices = sorted_indices(order_columns(rows, self.schema, None))
+            yield from self.session.stream(rows if indices is None else rows.take(pa.array(indices)))
+        if self.session.due() is not None:
+            yield from self.session.advance(now + 1).to_batches()
         self.session.compact()
 
     def snapshot(self) -> bytes:

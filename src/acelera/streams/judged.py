@@ -78,8 +78,10 @@ def _read(
     found: list[_Event] = []
     name = each.schema.type_column
     if each.stream.base:
-        known = {} if checked.base.type_column else {name: next(iter(checked.base.event_types or ()))}
-        found += [event._replace(values={**event.values, **known}) for event in base]
+        kind = {}
+        if name is not None and checked.base.type_column is None:
+            kind = {name: next(iter(checked.base.event_types or ()))}
+        found += [event._replace(values={**event.values, **kind}) for event in base]
         if each.stream.mixed and ties == "error":
             _refuse_ties(each, checked.base, base)
     for number in each.stream.reads:

@@ -22,17 +22,17 @@ from acelera.spark.schemas import is_frame, is_spark
 from acelera.spelling import warn_of_missing_types
 from acelera.streams.base_stream import one_table, sorted_table
 from acelera.streams.event_order import joined
+from acelera.streams.plan import plan_of
 from acelera.streams.program_checker import CheckedStreams, check_streams
 from acelera.streams.program_text import explained, waiting
 from acelera.streams.references import read_streams
 from acelera.streams.stream_graph import stream_graph
 from acelera.streams.stream_session import StreamSession
-from acelera.tables import described_by, in_batches, refuse_bad_text, to_arrow
+from acelera.tables import described_by, in_batches, to_arrow
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from acelera.engine.compiled_query import CompiledQuery
     from acelera.programs.drawing import RuleDrawing
     from acelera.programs.report.run import Run
 
@@ -262,7 +262,7 @@ class Program:
         if is_spark(schemas):
             from acelera.streams.on_spark import lines
 
-            how = lines(schemas, checked)
+            how = lines(schemas, plan_of(checked))
         return explained(self.streams, told, how)
 
     def draw(self) -> RuleDrawing:
@@ -299,7 +299,7 @@ class Program:
         return session.shown([joined(list(each)) for each in parts])
 
     def _session(self, checked: CheckedStreams, ties: str, snapshot: Mapping[str, Any] | None = None) -> StreamSession:
-        return StreamSession(checked, compiled(checked), ties, self._fingerprint, snapshot=snapshot)
+        return StreamSession(plan_of(checked), ties, self._fingerprint, snapshot=snapshot)
 
     def _run_spark(self, frames: Any, options: Options, method: str, ties: str, late_events: str | None) -> Any:
         from acelera.streams.on_spark import run_frames
@@ -310,7 +310,7 @@ class Program:
             raise UsageError(
                 "ties='keep' is for tables in this process: rows of a Spark DataFrame have no order of arrival"
             )
-        return run_frames(frames, self._checked(frames, options), self._fingerprint, late_events)
+        return run_frames(frames, plan_of(self._checked(frames, options)), self._fingerprint, late_events)
 
     def _warn_of_types(self, table: pa.Table, schema: Schema, nothing_found: bool) -> None:
         """A type that no row has is most likely misspelt, if there is one like it, or if nothing was found."""
@@ -330,11 +330,6 @@ class Program:
 
     def __hash__(self) -> int:
         return hash(str(self))
-
-
-def compiled(checked: CheckedStreams) -> list[CompiledQuery]:
-    """The queries of all statements, ready to run."""
-    return [each.placed.compiled(each.schema) for each in checked.listed]
 
 
 def streams(text: str) -> Program:

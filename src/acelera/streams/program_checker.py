@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 
 import pyarrow as pa
@@ -41,10 +41,11 @@ class CheckedStream:
         """Whether events have times."""
         return self.schema.time is not None
 
-    @cached_property
-    def shown(self) -> pa.Schema:
+    @property
+    def shown(self) -> list[str]:
         """The columns of its SELECT."""
-        return pa.schema(list(self.events)[1:] if self.timed else list(self.events))
+        names: list[str] = self.events.names
+        return names[1:] if self.timed else names
 
     @cached_property
     def placed(self) -> Query:
@@ -73,19 +74,6 @@ class CheckedStreams:
     def outputs(self) -> dict[str, pa.Schema]:
         """The columns of each stream that is made."""
         return {each.name: each.events for each in self.listed}
-
-    def only(self, name: str) -> CheckedStreams:
-        """What a stream is made of, and nothing else."""
-        kept = self.streams.needed_for(name)
-        places = {number: place for place, number in enumerate(kept)}
-        listed = []
-        for number in kept:
-            stream = self.listed[number].stream
-            reads = tuple(places[read] for read in stream.reads)
-            listed.append(replace(self.listed[number], stream=replace(stream, reads=reads)))
-        return CheckedStreams(
-            Streams(self.streams.text, tuple(each.stream for each in listed)), self.base, tuple(listed)
-        )
 
 
 def check_streams(streams: Streams, base: Schema) -> CheckedStreams:
@@ -154,7 +142,7 @@ def _input(stream: Stream, base: Schema, read: Sequence[CheckedStream], notes: N
                 notes.wrong(
                     f"`{column.name}` is {given} in `{each.name}`, but {known} in other events that "
                     f"`{stream.name}` reads; an attribute has one type in all events",
-                    _item_span(each.stream, column.name, each.shown.names),
+                    _item_span(each.stream, column.name, each.shown),
                     "name it otherwise: SELECT … AS name",
                 )
             else:
@@ -229,10 +217,3 @@ def _item_span(stream: Stream, name: str, names: Sequence[str]) -> Span | None:
             return item.span or stream.statement.name_span
         place -= width
     return stream.statement.name_span
-
-
-def dictionary_free(columns: Mapping[str, Type]) -> dict[str, pa.DataType]:
-    """The types that columns have in tables that are put together of several."""
-    from acelera.engine.storage.columns import ordinary
-
-    return {name: ordinary(kind.arrow) for name, kind in columns.items()}

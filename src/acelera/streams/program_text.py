@@ -9,7 +9,7 @@ from acelera.streams.references import Stream, Streams
 
 
 def explained(streams: Streams, told: Mapping[str, str], how: Sequence[str]) -> str:
-    """The text of `Program.explain`: `told` is what is said of the query of each statement, `how` how all of it runs."""
+    """The text of `Program.explain`: `told` is what is said of the query of each statement, `how` of all of them."""
     sections = [
         ("program", str(streams).splitlines()),
         ("streams", [line for each in streams.listed for line in _lines(streams, each)]),

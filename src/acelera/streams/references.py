@@ -82,14 +82,6 @@ class Streams:
         named = (name for each in self.listed if each.base for name in each.types())
         return tuple(dict.fromkeys(name for name in named if name not in self.names))
 
-    def needed_for(self, name: str) -> tuple[int, ...]:
-        """The numbers of the statements that a stream is made of, itself among them, in order."""
-        found = {self.names.index(name)}
-        for number in range(len(self.listed) - 1, -1, -1):
-            if number in found:
-                found |= set(self.listed[number].reads)
-        return tuple(sorted(found))
-
     def levels(self) -> tuple[int, ...]:
         """For each statement how many others must be computed one after the other before it."""
         found: list[int] = []

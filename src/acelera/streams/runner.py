@@ -21,7 +21,8 @@ from acelera.engine.storage.snapshots import Section
 from acelera.engine.ticks import FAR_PAST
 from acelera.streams.base_stream import conformed, one_batch
 from acelera.streams.event_order import Ints, Rows, in_order, joined
-from acelera.streams.program_checker import END, START, CheckedStream
+from acelera.streams.plan import Step
+from acelera.streams.program_checker import END, START
 
 BASE = -1
 """The number of what comes in, among the numbers of statements."""
@@ -88,12 +89,12 @@ class Runner:
     at one moment, with the types of rows that do not tell it.
     """
 
-    def __init__(self, checked: CheckedStream, session: Session, types: Mapping[int, str | None]) -> None:
-        self.checked, self.session = checked, session
+    def __init__(self, step: Step, session: Session, types: Mapping[int, str | None]) -> None:
+        self.step, self.session = step, session
         self.settled = int(FAR_PAST)
         self._moments = np.empty(0, np.int64)  # of the rows that were read, from the first that is not settled on
         self._first = 0
-        schema = checked.schema
+        schema = step.schema
         kinds = {name: ordinary(schema.columns[name].arrow) for name in session.incoming.columns}
         self.lines = {read: Line(kinds, schema.type_column, kind) for read, kind in types.items()}
 
@@ -129,7 +130,7 @@ class Runner:
         session = self.session
         if complete is None:
             return found
-        if self.checked.timed and getattr(session, "due", lambda: None)() is not None:
+        if self.step.timed and session.due() is not None:
             found = joined([found, self._timed(session.advance(complete + 1))])
         self._forget()
         waiting = int(self._moments[0]) - 1 if len(self._moments) else complete
@@ -138,7 +139,7 @@ class Runner:
 
     def _forget(self) -> None:
         """Moments of rows are needed as long as matches that end there may become known."""
-        settled = getattr(self.session, "settled", self.session.events)
+        settled = self.session.settled
         self._moments = self._moments[settled - self._first :]
         self._first = settled
 
@@ -148,7 +149,7 @@ class Runner:
         """The events of matches."""
         if not pages:
             return self._none
-        if self.checked.timed:
+        if self.step.timed:
             return self._timed(pa.Table.from_batches([page.rows for page in pages]))
         table = pa.Table.from_batches([page.rows for page in pages])
         ends, starts = (np.concatenate([*chosen]) for chosen in zip(*((p.ends, p.starts) for p in pages), strict=True))
@@ -157,12 +158,12 @@ class Runner:
     def _timed(self, table: pa.Table) -> Rows:
         """Events that tell their times themselves."""
         moments, starts = (np.asarray(table.column(name).cast(pa.int64()).to_numpy()) for name in (END, START))
-        columns = [table.column(END), *(table.column(name) for name in self.checked.shown.names)]
-        return Rows(pa.table(columns, schema=self.checked.events), moments, starts)
+        columns = [table.column(END), *(table.column(name) for name in self.step.shown)]
+        return Rows(pa.table(columns, schema=self.step.events), moments, starts)
 
     @property
     def _none(self) -> Rows:
-        return Rows(self.checked.events.empty_table(), np.empty(0, np.int64), np.empty(0, np.int64))
+        return Rows(self.step.events.empty_table(), np.empty(0, np.int64), np.empty(0, np.int64))
 
     @property
     def _nothing(self) -> Rows:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import NamedTuple
 
 from acelera.errors import Problem, QueryError, Span, nearest
@@ -145,7 +146,7 @@ def _check_name(head: _Token, name: _Token, text: str) -> None:
 
 def _from(body: Sequence[_Token]) -> Span | None:
     """Where FROM says what is read."""
-    for token, following in zip(body, body[1:], strict=False):
+    for token, following in pairwise(body):
         if token.is_word("MATCH"):
             return None
         if token.is_word("FROM"):

@@ -8,14 +8,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from acelera.engine.compiled_query import CompiledQuery
 from acelera.engine.session.description import described
 from acelera.engine.session.session import Session
 from acelera.engine.storage.snapshots import Section, pack, unpack, with_prefix, without_prefix
 from acelera.errors import DataError, UsageError
 from acelera.streams.base_stream import BaseStream, one_table, sorted_table
 from acelera.streams.event_order import Ints, Rows, in_order, joined
-from acelera.streams.program_checker import CheckedStream, CheckedStreams
+from acelera.streams.plan import Plan, Step
 from acelera.streams.runner import BASE, Runner
 
 Made = dict[str, pa.Table]
@@ -40,21 +39,20 @@ class StreamSession:
 
     def __init__(
         self,
-        checked: CheckedStreams,
-        compiled: Sequence[CompiledQuery],
+        plan: Plan,
         ties: str,
         fingerprint: str,
         numbered: bool = True,
         snapshot: Mapping[str, Any] | None = None,
     ) -> None:
-        self.checked, self._fingerprint = checked, fingerprint
-        self._base = BaseStream(checked.base, checked.streams.names, ties, _checked_apart(checked), numbered)
+        self.plan, self._fingerprint = plan, fingerprint
+        self._base = BaseStream(plan.base, plan.names, ties, _checked_apart(plan), numbered)
         self._runners = []
         self._ties, self._finished, self._broken = ties, False, False
-        for number, (each, query) in enumerate(zip(checked.listed, compiled, strict=True)):
+        for number, step in enumerate(plan.steps):
             sections = None if snapshot is None else without_prefix(f"statement{number}.", snapshot)
-            session = _session(each, query, ties, numbered, sections)
-            runner = Runner(each, session, _types(each, checked))
+            session = _session(step, ties, numbered, sections)
+            runner = Runner(step, session, _types(step, plan))
             if sections is not None:
                 runner.load(sections)
             self._runners.append(runner)
@@ -66,7 +64,7 @@ class StreamSession:
     @property
     def schemas(self) -> dict[str, pa.Schema]:
         """The columns of each stream that is made."""
-        return self.checked.outputs
+        return self.plan.outputs
 
     @property
     def events(self) -> int:
@@ -82,10 +80,10 @@ class StreamSession:
         reads them once a row of a later time has come, or once `now` says that all rows up to a time have come.
         """
         self._ready()
-        table, unsorted = one_table(batch, self.checked.base)
+        table, unsorted = one_table(batch, self.plan.base)
         numbers = self._base.numbers(table)
         if unsorted:
-            table, places = sorted_table(table, self.checked.base)
+            table, places = sorted_table(table, self.plan.base)
             numbers = numbers[places - 1]
         until = None if now is None else self._moment(now)
         return self.shown(self.take(table, numbers, until))
@@ -98,8 +96,8 @@ class StreamSession:
     def snapshot(self) -> bytes:
         """All that is needed to go on elsewhere, or later, with `Program.resume`; this session can go on as well."""
         self._ready()
-        found: dict[str, Section] = {"stream": described(self.checked.base, self._ties), **self._base.dump()}
-        columns = pa.schema([pa.field(name, kind.arrow) for name, kind in self.checked.base.columns.items()])
+        found: dict[str, Section] = {"stream": described(self.plan.base, self._ties), **self._base.dump()}
+        columns = pa.schema([pa.field(name, kind.arrow) for name, kind in self.plan.base.columns.items()])
         found["columns"] = pa.RecordBatch.from_pylist([], schema=columns)
         for number, runner in enumerate(self._runners):
             found |= with_prefix(f"statement{number}.", runner.dump())
@@ -108,7 +106,7 @@ class StreamSession:
     def kept(self) -> dict[str, int]:
         """How many rows wait for each statement until nothing can come before them any more."""
         return {
-            runner.checked.name: sum(len(rows) for line in runner.lines.values() for rows in line.parts)
+            runner.step.name: sum(len(rows) for line in runner.lines.values() for rows in line.parts)
             for runner in self._runners
         }
 
@@ -128,7 +126,7 @@ class StreamSession:
                 found.append(runner.feed(rows, numbers, complete))
                 continue
             self._hand_over(runner, rows, found)
-            settled = [self._runners[read].settled for read in runner.checked.stream.reads]
+            settled = [self._runners[read].settled for read in runner.step.reads]
             by = min([*settled, *([] if complete is None else [complete])])
             found.append(runner.flow(by))
         self._broken = False
@@ -151,7 +149,7 @@ class StreamSession:
 
     def shown(self, made: Sequence[Rows]) -> Made:
         """The events of each statement, in order."""
-        return {runner.checked.name: in_order(rows).table for runner, rows in zip(self._runners, made, strict=True)}
+        return {runner.step.name: in_order(rows).table for runner, rows in zip(self._runners, made, strict=True)}
 
     def due(self) -> int | None:
         """The least time before which no row may come for more events to be known; None if no time lets any be."""
@@ -170,7 +168,7 @@ class StreamSession:
 
     def _moment(self, now: object) -> int:
         """A time that is given, in the unit of the order column."""
-        time = self.checked.base.time
+        time = self.plan.base.time
         if time is None:
             raise UsageError("now=… is a time, and the rows have none: order_by=… names the column that tells it")
         try:
@@ -189,31 +187,27 @@ class StreamSession:
             raise UsageError("an earlier batch was not read to its end; open another session, or resume a snapshot")
 
 
-def _checked_apart(checked: CheckedStreams) -> list[tuple[str, ...]]:
+def _checked_apart(plan: Plan) -> list[tuple[str, ...]]:
     """The keys of statements that read several streams, where no other statement looks for ties within the same."""
-    bases = [each.stream for each in checked.listed if each.stream.base]
-    alone = {frozenset(each.keys) for each in bases if not each.mixed}
-    found = {frozenset(each.keys): each.keys for each in bases if each.mixed}
+    alone = {frozenset(step.keys) for step in plan.steps if step.base and not step.mixed}
+    found = {frozenset(step.keys): step.keys for step in plan.steps if step.base and step.mixed}
     return [keys for key, keys in found.items() if key not in alone]
 
 
-def _types(each: CheckedStream, checked: CheckedStreams) -> dict[int, str | None]:
+def _types(step: Step, plan: Plan) -> dict[int, str | None]:
     """The streams that a statement reads where it reads several or one that is made, and the types of their rows."""
-    if not each.stream.mixed:
+    if not step.mixed:
         return {}
-    base = checked.base
+    base = plan.base
     found: dict[int, str | None] = {}
-    if each.stream.base:
+    if step.base:
         found[BASE] = next(iter(base.event_types or ())) if base.type_column is None else None
-    return found | {read: checked.listed[read].name for read in each.stream.reads}
+    return found | {read: plan.names[read] for read in step.reads}
 
 
-def _session(
-    each: CheckedStream, query: CompiledQuery, ties: str, numbered: bool, snapshot: Mapping[str, Any] | None
-) -> Session:
+def _session(step: Step, ties: str, numbered: bool, snapshot: Mapping[str, Any] | None) -> Session:
     """That of a statement. Rows of several streams are put in order before, so that none of them tie."""
-    mixed = each.stream.mixed
-    ties, numbered = ("keep", False) if mixed else (ties, numbered)
+    ties, numbered = ("keep", False) if step.mixed else (ties, numbered)
     if snapshot is None:
-        return query.open(ties, numbered=numbered)
-    return query.restored(unpack(snapshot["session"].tobytes(), query.fingerprint), ties, (), numbered)
+        return step.query.open(ties, numbered=numbered)
+    return step.query.restored(unpack(snapshot["session"].tobytes(), step.query.fingerprint), ties, (), numbered)

@@ -28,7 +28,7 @@ def explain_on_spark(job: Job, debug: bool) -> str:
     """What the query does with these files, and what runs where."""
     with session(debug) as spark, told_in_short():
         frames = frames_of(spark, job.inputs, job.order_by)
-        return job.query.explain(frames.get(None, frames), **job.options)
+        return job.query.explain(frames.get(None, frames), **job.options, rows=job.rows)
 
 
 def run_on_spark(job: Job, progress: Progress, debug: bool) -> Outcome:
@@ -65,15 +65,15 @@ def _run(job: Job, target: str, spark: Any, progress: Progress) -> Outcome:
         observed.append((Observation(), frame))
         frames[name] = frame.observe(observed[-1][0], one)
     progress.begin("running")
-    result = job.query.run(frames.get(None, frames), **job.options)
+    result = job.query.run(frames.get(None, frames), **job.options, rows=job.rows)
     if job.output is None:
         summary = job.query.pattern.check(job.query.clauses, None).summary
         if summary is not None and summary.order:
             result = result.orderBy(*(quoted(name) for name in summary.order))
         rows = result.limit(job.shown + 1).toArrow().to_pylist()
         if len(rows) > job.shown:
-            return Outcome(None, job.shown, rows[: job.shown], more=True, what=job.what)
-        return Outcome(sum(_rows(*each) for each in observed), len(rows), rows, what=job.what)
+            return Outcome(None, job.shown, rows[: job.shown], more=True, what=job.what_on_spark)
+        return Outcome(sum(_rows(*each) for each in observed), len(rows), rows, what=job.what_on_spark)
     refuse_unfit(job.output, arrow_schema(result))
     for each in result.schema.fields:
         if each.dataType.simpleString() == "void":  # which no file can hold
@@ -84,8 +84,8 @@ def _run(job: Job, target: str, spark: Any, progress: Progress) -> Outcome:
     writer.format(job.output.format).options(**WRITING).save(target)
     found = _rows(matches, result)
     if found == job.limit:
-        return Outcome(None, found, more=None, what=job.what)
-    return Outcome(sum(_rows(*each) for each in observed), found, what=job.what)
+        return Outcome(None, found, more=None, what=job.what_on_spark)
+    return Outcome(sum(_rows(*each) for each in observed), found, what=job.what_on_spark)
 
 
 def _rows(observation: Any, frame: Any) -> int:

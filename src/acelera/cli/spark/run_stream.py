@@ -66,7 +66,7 @@ def check_watch(job: Job, watch: Watch) -> None:
 
 def run_stream(job: Job, watch: Watch, progress: Progress, debug: bool) -> str:
     """Watch a folder until all is read or the user ends it; the summary of what happened."""
-    progress.what = job.what
+    progress.what = job.what_on_spark
     progress.begin("starting Spark")
     with session(debug) as spark, _few_parts(spark), told_in_short():
         running = _start(job, watch, spark, progress)
@@ -97,7 +97,9 @@ def _start(job: Job, watch: Watch, spark: Any, progress: Progress) -> Any:
     (folder,), output = job.inputs.parts, job.output
     assert output is not None
     frame = _frame(job, folder, watch, spark)
-    result = job.query.run(frame if folder.event_type is None else {folder.event_type: frame}, **job.options)
+    result = job.query.run(
+        frame if folder.event_type is None else {folder.event_type: frame}, **job.options, rows=job.rows
+    )
     counted = result.observe(MATCHES, functions.count(functions.lit(1)).alias("rows"))
     writer = counted.writeStream.format(output.format).options(**WRITING).outputMode("append")
     writer = writer.option("path", place(output.path)).option("checkpointLocation", place(watch.checkpoint))
@@ -110,7 +112,7 @@ def _frame(job: Job, folder: Input, watch: Watch, spark: Any) -> Any:
     frame = layout.frame(spark.readStream, pattern(folder.path))
     columns = {each.name: each.type for each in arrow_schema(frame)}
     described = columns if folder.event_type is None else {folder.event_type: columns}
-    job.query.check(described, **job.options)
+    job.query.check(described, **job.options, rows=job.rows)
     kind = columns[job.order_by[0]]
     if not pa.types.is_timestamp(kind):
         raise UsageError(f"a stream is ordered by time, but `{job.order_by[0]}` is of type {kind}")

@@ -1,8 +1,13 @@
-"""Enumeration: the nodes that hold all partial matches, and the hits that wait to be listed."""
+"""Enumeration: the nodes that hold all partial matches, and the hits that wait to be listed.
+
+Some hits wait longer (`held.py`): those who wait with them are told to the arena, so that their nodes stay. Whoever
+knows something of each node notes it here, so that it goes along with the node.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +15,7 @@ import numpy.typing as npt
 
 from acelera.engine.jit import Array, kernel
 from acelera.engine.nodes import listing, unions
+from acelera.engine.nodes.held import Ended, Held
 from acelera.engine.nodes.hits import Hits
 from acelera.engine.nodes.matches import LISTED_MARKS, LISTED_MATCHES, Listed, Tree
 from acelera.engine.nodes.plain_slots import PlainSlots
@@ -39,6 +45,8 @@ class Arena(PlainSlots):
         mark, left, right, newest = (np.empty(nodes, kind) for kind in SECTIONS.values())
         self.arrays = Nodes(mark, left, right, newest, count=np.zeros(1, np.int64))
         self.hits = Hits(hits, self.value_type)
+        self.held: list[Held] = []
+        self.notes: dict[str, Ints] = {}
         self._walk = listing.Walk.of(1 << 10)
 
     @property
@@ -85,6 +93,12 @@ class Arena(PlainSlots):
             if len(found):
                 yield found
 
+    def put(self, hits: Ended) -> None:
+        """These are to be listed, and no others."""
+        while len(self.hits.arrays.row) < len(hits):
+            self.hits.make_room()
+        self.hits.put(hits.value, hits.row, hits.floor)
+
     def _page(self, as_tree: bool) -> listing.Page:
         """Where matches are written."""
         room = max(LISTED_MARKS, len(self._walk.path_mark))
@@ -105,15 +119,23 @@ class Arena(PlainSlots):
     # --- memory ---------------------------------------------------------------------------------------------------
 
     def collect(self, slots: Slots, floor: int) -> None:
-        """Forget what no match can use any more: what starts before the floor. There must be no hits."""
+        """Forget what no match can use any more: what starts before the floor. There must be no hits but those held."""
         size, floors = self.size, np.maximum(slots.floor, floor)
-        live, oldest, moved = np.zeros(size, np.bool_), np.empty(size, np.int64), np.empty(size, np.int32)
+        live, oldest, moved = np.zeros(size, np.bool_), np.full(size, GONE), np.empty(size, np.int32)
         drop_expired(slots.arrays, self.arrays, floors)
         held = slots.held
         roots = slots.value[held]
         live[roots], oldest[roots] = True, np.repeat(floors, slots.count)
+        for each in self.held:
+            live[each.hits.value] = True
+            np.minimum.at(oldest, each.hits.value, each.hits.floor)
         collect(self.arrays, oldest, live, moved)
         slots.value[held] = moved[roots]
+        for each in self.held:
+            each.hits = replace(each.hits, value=moved[each.hits.value])
+        if self.notes:
+            kept = np.flatnonzero(live & (oldest != GONE))
+            self.notes = {name: note[kept[kept < len(note)]] for name, note in self.notes.items()}
         if self.size > len(self.arrays.mark) // 2:
             self.enlarge()
 
@@ -134,9 +156,15 @@ class Arena(PlainSlots):
         return np.asarray(self.arrays.right[self._with_rows(actions)])
 
     def keep_rows(self, actions: int) -> Ints:
-        """The rows that nodes refer to; they are numbered anew, in order."""
-        rows, moved = np.unique(self.rows(actions), return_inverse=True)
-        self.arrays.right[self._with_rows(actions)] = moved
+        """The rows that nodes and hits that are held refer to; they are numbered anew, in order."""
+        held = [each.hits.row for each in self.held]
+        of_nodes = self.rows(actions)
+        rows, moved = np.unique(np.concatenate((of_nodes, *held)), return_inverse=True)
+        self.arrays.right[self._with_rows(actions)] = moved[: len(of_nodes)]
+        at = len(of_nodes)
+        for each in self.held:
+            each.hits = replace(each.hits, row=moved[at : at + len(each)].astype(np.int32))
+            at += len(each)
         return rows
 
     def renumber_rows(self, actions: int, moved: Ints) -> None:
@@ -198,14 +226,17 @@ class Arena(PlainSlots):
 
 @kernel
 def collect(nodes: Nodes, floor: Array, live: Array, moved: Array) -> None:
-    """Keep the nodes that can still be reached within the window; `moved` tells where each went."""
+    """Keep the nodes that can still be reached within the window; `moved` tells where each went.
+
+    The floor of a node is GONE until one above it says another.
+    """
     for i in range(len(live) - 1, -1, -1):
         if not live[i] or nodes.mark[i] == BOTTOM:
             continue
         left, right = nodes.left[i], nodes.right[i]
-        live[left], floor[left] = True, floor[i]
+        live[left], floor[left] = True, min(floor[left], floor[i])
         if is_union(nodes.mark[i]) and nodes.newest[right] >= floor[i]:
-            live[right], floor[right] = True, floor[i]
+            live[right], floor[right] = True, min(floor[right], floor[i])
     kept = 0
     for i in range(len(live)):
         if not live[i]:

@@ -16,16 +16,26 @@ from acelera.engine.frames import Frame
 from acelera.engine.machines.machine import Machine
 from acelera.engine.nodes.matches import Listed, Tree
 from acelera.engine.plan import FoldStep, Plan, stored_fields
+from acelera.engine.results.event_rows import HeldEvents, ids, table_of_events
 from acelera.engine.results.folds import fold
 from acelera.engine.results.gathering import rows_held, taken
+from acelera.engine.results.match_ids import Named
 from acelera.engine.results.seen import aggregated_actions, given_attribute, given_type, may_fail
 from acelera.engine.results.walks import Walk
 from acelera.engine.storage.columns import ordinary, output_column
 from acelera.language.aggregates import find_aggregate
 from acelera.language.checker import Checked
-from acelera.language.result import AggregateValue, AttributeValues, Column, EventStructs, MatchBound, PartitionKey
+from acelera.language.result import (
+    AggregateValue,
+    AttributeValues,
+    Column,
+    EventRows,
+    EventStructs,
+    MatchBound,
+    PartitionKey,
+)
 from acelera.language.tree import assert_never
-from acelera.language.types import INT, NULL, Type
+from acelera.language.types import INT, NULL, Type, from_arrow
 
 Ints = npt.NDArray[Any]
 
@@ -117,16 +127,18 @@ class Presenter:
         self.as_tree = bool(aggregated)
         self._listed = np.array([*(action not in aggregated for action in actions), *(True for _ in actions)], np.bool_)
 
-    def present(self, matches: Listed | Tree, rows: Frame) -> pa.RecordBatch:
-        """The result rows of some matches."""
+    def present(self, matches: Listed | Tree, rows: Frame) -> tuple[pa.RecordBatch, Ints | None]:
+        """The result rows of some matches, and how many each match has; None if each has one."""
         if isinstance(matches, Tree):
             page = _Page(self, matches.listed(self._listed), rows, matches)
         else:
             page = _Page(self, matches, rows)
         page.refuse_failures()
+        if self.checked.rows is not None:
+            return page.events(self.checked.rows)
         arrays = [page.column(column) for column in self.checked.result.columns]
         page.close()
-        return pa.RecordBatch.from_arrays(arrays, schema=self.checked.result.schema)
+        return pa.RecordBatch.from_arrays(arrays, schema=self.checked.result.schema), None
 
 
 class _Page:
@@ -231,6 +243,35 @@ class _Page:
         assert self.tree is not None
         pieces = self.tree.pieces(np.ones(2 * len(self.presenter.actions), np.bool_))
         return pa.concat_arrays([values(_Page(self.presenter, piece, self.rows)) for piece in pieces])
+
+    # --- rows of events -------------------------------------------------------------------------------------------
+
+    def events(self, rows: EventRows) -> tuple[pa.RecordBatch, Ints]:
+        """A row for each event of the variables that are shown, and how many rows each match has."""
+        bounds, keys = [self.column(each) for each in rows.bounds], [self.column(each) for each in rows.keys]
+        held = {name: self._held_events(name, rows) for name in rows.all_variables}
+        named = [
+            Named(each.name, values, from_arrow(values.type)) for each, values in zip(rows.keys, keys, strict=True)
+        ]
+        start, end = (self._place(at, rows) for at in (self.listed.start_row, self.listed.end_row))
+        names = ids(named, start, end, list(held.values()), len(self.listed))
+        self.close()
+        return table_of_events(rows, names, bounds, keys, [held[name] for name in rows.variables])
+
+    def _held_events(self, variable: str, rows: EventRows) -> HeldEvents:
+        """What a variable holds, with all that its events have."""
+        held, fields = self.held(variable), rows.all_variables[variable]
+        attributes = {
+            name: Named(name, self._attribute(variable, name, kind.arrow), kind) for name, kind in fields.items()
+        }
+        return HeldEvents(variable, held.match, self.rows.positions[held.row], attributes, self._place(held.row, rows))
+
+    def _place(self, at: Ints, rows: EventRows) -> list[Named]:
+        """Where rows stand in their partition, as far as matches are told apart by it."""
+        found = [Named(name, taken(self._shown(name), at), self.schema.columns[name]) for name in rows.order_by]
+        if rows.numbered:
+            found.append(Named("", pa.array(self.rows.positions[at]), INT))
+        return found
 
     # --- variables ------------------------------------------------------------------------------------------------
 

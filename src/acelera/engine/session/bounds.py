@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Protocol
 
 from acelera.engine.session.pages import Page
@@ -45,12 +44,12 @@ def limited(pages: Iterator[Page], limit: int | None, summary: bool = False) -> 
         if room is None:
             yield page
             continue
-        if page.rows.num_rows > room:
+        if page.matches > room:
             if room:
-                yield replace(page, rows=page.rows.slice(0, room), ends=page.ends[:room], starts=page.starts[:room])
+                yield page.first(room)
             warn_of_more(limit, 6, summary)
             return
-        room -= page.rows.num_rows
+        room -= page.matches
         yield page
 
 

@@ -138,12 +138,15 @@ class Incoming:
         self._times, self._times_from = self._times[oldest[-1] :], self._times_from + int(oldest[-1])
         return moments, moment_floors
 
-    def forget_idle(self, busy: Ints) -> Ints | None:
-        """Forget keys without a partial match; which are left, None if all are."""
-        keys, partitions = self.partitions.forget_idle(busy, self._order.tied)
+    def forget_idle(self, busy: Ints, held: Sequence[Ints] = ()) -> tuple[Ints | None, Ints | None]:
+        """Forget keys without a partial match; which keys and which partitions are left, None if all are.
+
+        Partitions that are `held` stay.
+        """
+        keys, partitions = self.partitions.forget_idle(busy, np.concatenate((self._order.tied, *held)))
         if partitions is not None:
             self._order.keep_keys(partitions)
-        return keys
+        return keys, partitions
 
     def types_not_seen(self) -> bool:
         """Whether the query asks for the type of an event in a way that no event has satisfied."""

@@ -17,11 +17,33 @@ Ints = npt.NDArray[Any]
 
 @dataclass(frozen=True)
 class Page:
-    """Some rows of the result, and where in the stream their matches end and start."""
+    """Some rows of the result, and where in the stream their matches end and start.
+
+    `sizes` is how many rows each match has, where they are rows of events; None if each row is a match.
+    """
 
     rows: pa.RecordBatch
     ends: Ints
     starts: Ints
+    sizes: Ints | None = None
+
+    @classmethod
+    def of_matches(cls, rows: pa.RecordBatch, ends: Ints, starts: Ints, sizes: Ints | None) -> Page:
+        """The page of matches of which it is known where each ends and starts."""
+        if sizes is None:
+            return cls(rows, ends, starts)
+        return cls(rows, np.repeat(ends, sizes), np.repeat(starts, sizes), sizes)
+
+    @property
+    def matches(self) -> int:
+        """How many matches it shows."""
+        return self.rows.num_rows if self.sizes is None else len(self.sizes)
+
+    def first(self, matches: int) -> Page:
+        """The first matches."""
+        rows = matches if self.sizes is None else int(self.sizes[:matches].sum())
+        sizes = None if self.sizes is None else self.sizes[:matches]
+        return Page(self.rows.slice(0, rows), self.ends[:rows], self.starts[:rows], sizes)
 
 
 def in_order(pages: Sequence[Page], schema: pa.Schema) -> pa.Table:
@@ -42,6 +64,8 @@ def _overlapping(pages: Sequence[Page]) -> list[list[Page]]:
     groups: list[list[Page]] = []
     last = (-1, -1)
     for page in pages:
+        if not page.rows.num_rows:  # matches that hold no event of what is shown
+            continue
         if not groups or last <= (page.ends[0], page.starts[0]):
             groups.append([])
         groups[-1].append(page)

@@ -78,11 +78,12 @@ class Partitions:
         """Whether it is time to see which keys are still needed."""
         return wasteful(len(self.keys), self._keys_kept)
 
-    def forget_idle(self, busy: Ints, tied: Ints) -> tuple[Ints | None, Ints | None]:
+    def forget_idle(self, busy: Ints, needed: Ints) -> tuple[Ints | None, Ints | None]:
         """Forget keys without a partial match; which keys and which partitions are left, None if all are.
 
         Events of a partition are counted on while one of its matches is open, and from 1 after it was forgotten.
-        `busy` are keys with a partial match, `tied` partitions with a row that is equal to the last one.
+        `busy` are keys with a partial match, `needed` partitions that stay whatever they hold: those
+        with a row that is equal to the last one, and with matches that wait.
         """
         keys = partitions = None
         if self.keys is not self.partitions:
@@ -91,7 +92,7 @@ class Partitions:
             self._partition_of = self._partition_of[busy]
             busy = self._partition_of
         if self.partitions.columns and not self._counted_for_ever:
-            partitions = np.union1d(busy, tied)
+            partitions = np.union1d(busy, needed)
             if self.keys is self.partitions:
                 keys = partitions
             else:

@@ -16,6 +16,7 @@ from acelera.engine.session.incoming import Incoming
 from acelera.engine.session.matcher import Matcher
 from acelera.engine.session.outgoing import Outgoing
 from acelera.engine.session.pages import Page, in_order
+from acelera.engine.session.stages import stages_of
 from acelera.engine.storage.snapshots import pack
 from acelera.engine.window import window_of
 from acelera.errors import UsageError
@@ -35,7 +36,8 @@ class Session:
     [{'A_v': 1, 'B_v': 2}]
     >>> session.push([{"type": "B", "v": 3}]).to_pylist()
     [{'A_v': 1, 'B_v': 3}]
-    >>> session.finish()
+    >>> session.finish().num_rows
+    0
     """
 
     def __init__(
@@ -51,7 +53,7 @@ class Session:
         plan, window = strategy.plan, window_of(checked.clauses.within, checked.schema)
         self.incoming = Incoming(checked, plan, window, ties, given_tests, numbered)
         self.matcher = Matcher(checked, strategy, window, self.incoming.alphabet)
-        self.outgoing = Outgoing(checked, plan, self.matcher)
+        self.outgoing = Outgoing(checked, plan, self.matcher, stages_of(checked, self.incoming, self.matcher))
         self.told_of_many = False
         self._fingerprint = fingerprint
         self._finished = self._reading = self._changing = self._broken = False
@@ -70,11 +72,19 @@ class Session:
 
     @property
     def matches(self) -> int:
-        """How many matches were found."""
+        """How many matches were given."""
         return self.outgoing.matches
 
+    @property
+    def settled(self) -> int:
+        """So many of the first events have had all their matches given: those that end there.
+
+        A match is given as soon as it is known, which is mostly when it ends; `explain()` says when it is not.
+        """
+        return self.outgoing.settled(self.events)
+
     def push(self, batch: object) -> pa.Table:
-        """Read more events; the matches that they end, by end and start.
+        """Read more events; the matches that are then known, by end and start: mostly those that they end.
 
         The events come in the order of `order_by`, and after those that were pushed before: as a pyarrow table or
         batch, a pandas or polars data frame, or a list of dicts.
@@ -92,30 +102,49 @@ class Session:
         return in_order(pages, self.schema)
 
     def stream(self, batch: object, starting_before: int | None = None) -> Iterator[pa.RecordBatch]:
-        """Read more events; their matches in batches of bounded size, as they are found, by end.
+        """Read more events; the matches in batches of bounded size, as they are found, by end.
 
         Only those that start before a time, if one is given, in the unit of the order column.
         """
         for page in self.pages(batch, starting_before=starting_before):
             yield page.rows
 
-    def finish(self) -> None:
-        """Say that no more events come. All matches have been given: a match is known as soon as it ends."""
+    def finish(self) -> pa.Table:
+        """Say that no more events come; the matches that were waiting for more of them, mostly none."""
+        self._ready()
+        with told_of_memory(self):
+            found = self.table(gathered(self, self.rest()))
         self._finished = True
+        return found
+
+    def advance(self, now: int) -> pa.Table:
+        """Say that no event comes any more before a time, in the unit of the order column; the matches that are then
+        known.
+        """
+        self._ready()
+        with self._whole(), told_of_memory(self):
+            return self.table(gathered(self, self.outgoing.settle(now)))
+
+    def due(self) -> int | None:
+        """The least time before which no event may come any more for further matches to be known; None if no time lets
+        any be known.
+        """
+        return self.outgoing.due()
 
     def snapshot(self) -> bytes:
         """All that is needed to go on elsewhere, or later, with `Query.resume`; this session can go on as well."""
         self._ready()
         self.compact()
         state = {**self.incoming.state(), **self.matcher.state(), **self.outgoing.state()}
-        return pack(self._fingerprint, {"state": state, **self.incoming.dump(), **self.matcher.dump()})
+        dumped = {**self.incoming.dump(), **self.matcher.dump(), **self.outgoing.dump()}
+        return pack(self._fingerprint, {"state": state, **dumped})
 
     def restore(self, sections: Mapping[str, Any]) -> None:
         """Go on from the sections of a snapshot."""
         self.matcher.refuse_other_plan(sections["state"])
         self.incoming.load(sections)
         self.matcher.load(sections, self.events)
-        self.outgoing.load(sections["state"])
+        self.outgoing.load(sections, len(self.incoming.partitions.partitions))
 
     # --- reading --------------------------------------------------------------------------------------------------
 
@@ -147,9 +176,14 @@ class Session:
         finally:
             self._reading = self._changing = False
 
-    def rest(self) -> Iterator[Page]:
-        """What is left to give when all events have been read: nothing, since a match is known as soon as it ends."""
-        return iter(())
+    def rest(self, starting_before: int | None = None) -> Iterator[Page]:
+        """What is left to give when all events have been read: the matches that were waiting for more of them.
+
+        Only those that start before a time, if one is given.
+        """
+        self._ready()
+        with self._whole():
+            yield from self.outgoing.rest(starting_before)
 
     def _read(self, batch: pa.RecordBatch, numbers: Ints, starting_before: int | None) -> Iterator[Page]:
         arrived = self.incoming.check(batch, numbers)
@@ -158,8 +192,9 @@ class Session:
         first = self.matcher.keep(frame, self.events)
         events = self.incoming.read(frame, arrived.partitions, first)
         for _ in self.matcher.read(events, len(self.incoming.partitions.keys)):
-            yield from self.outgoing.pages(starting_before)
+            yield from self.outgoing.pages(arrived.partitions, first, starting_before)
         self.matcher.move_on(frame)
+        yield from self.outgoing.settle(None, starting_before)
         if self.matcher.store.wasteful or self.incoming.partitions.wasteful:
             self.compact()
 
@@ -169,9 +204,12 @@ class Session:
             self.matcher.compact()
             keys, machine = self.incoming.partitions.keys, self.matcher.machine
             if keys.columns:
-                kept = self.incoming.forget_idle(machine.busy_keys(len(keys)))
+                held = [each.hits.partition for each in self.outgoing.held]
+                kept, partitions = self.incoming.forget_idle(machine.busy_keys(len(keys)), held)
                 if kept is not None:
                     machine.keep_keys(kept)
+                if partitions is not None:
+                    self.outgoing.keep_partitions(partitions)
 
     def _ready(self) -> None:
         if self._finished:

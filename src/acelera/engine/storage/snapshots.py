@@ -79,6 +79,16 @@ def pack(fingerprint: str, sections: Mapping[str, Section]) -> bytes:
     return body + _CHECKSUM.pack(zlib.crc32(body))
 
 
+def belongs_to(data: bytes, fingerprint: str) -> bool:
+    """Whether a snapshot, if it is one, was made for this fingerprint."""
+    try:
+        _check_origin(data)
+        begin = _PREAMBLE + _LENGTHS.unpack_from(data, _START)[1]
+        return bool(_from_json(data[_PREAMBLE:begin])["fingerprint"] == fingerprint)
+    except Exception:  # whatever it is, `unpack` says what is wrong with it
+        return False
+
+
 def unpack(data: bytes, fingerprint: str) -> dict[str, Section]:
     """The sections of a snapshot; arrays are writable and nobody else's. Refused if it is not whole or not for us."""
     if not isinstance(data, bytes | bytearray | memoryview):

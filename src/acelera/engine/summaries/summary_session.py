@@ -80,6 +80,11 @@ class SummarySession(Session):
         """How many rows were given."""
         return self._given
 
+    @property
+    def settled(self) -> int:
+        """Matches are added up, and never given."""
+        return 0
+
     def table(self, pages: Sequence[Page]) -> pa.Table:
         """All rows of some pages, by window and keys."""
         rows = pa.Table.from_batches([page.rows for page in pages], schema=self.schema)
@@ -189,7 +194,7 @@ class SummarySession(Session):
             self._given += batch.num_rows
             yield Page(batch, places, places)
 
-    def rest(self) -> Iterator[Page]:
+    def rest(self, starting_before: int | None = None) -> Iterator[Page]:
         """The rows of all groups that were not complete, when all events have been read."""
         yield from self._pages(self.summarizer.rest())
 
@@ -199,7 +204,7 @@ class SummarySession(Session):
             self.summarizer.compact(self._floor)
             keys = self.incoming.partitions.keys
             if keys.columns:
-                kept = self.incoming.forget_idle(self.summarizer.busy_keys(len(keys)))
+                kept, _ = self.incoming.forget_idle(self.summarizer.busy_keys(len(keys)))
                 if kept is not None:
                     self.summarizer.keep_keys(kept)
             if self.summarizer.wasteful_numbers:

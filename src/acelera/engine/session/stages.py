@@ -1,0 +1,56 @@
+"""What stands between the hits of a machine and the matches that are given.
+
+A stage is given hits as they come, and gives those that go on: it may drop some, raise the floor of others, or hold
+them until it knows more. Stages follow one another, and the last one is followed by what lists matches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import numpy.typing as npt
+
+from acelera.engine.nodes.held import Ended, Held
+from acelera.engine.session.incoming import Incoming
+from acelera.engine.session.matcher import Matcher
+from acelera.engine.storage.snapshots import Section
+from acelera.language.checker import Checked
+
+Ints = npt.NDArray[Any]
+
+
+class Stage(Protocol):
+    """Hits in, hits out; the nodes, rows and partitions of those that it holds stay."""
+
+    @property
+    def held(self) -> Held:
+        """The hits that wait."""
+
+    def take(self, hits: Ended) -> Ended:
+        """Hits that have just come, in order of their rows; those that go on now."""
+
+    def settle(self, now: int | None) -> Ended:
+        """All events so far were read, and no event comes any more before a time, if one is known: what goes on now."""
+
+    def rest(self) -> Ended:
+        """No event comes any more: what goes on of all that waits; nothing waits afterwards."""
+
+    def due(self) -> int | None:
+        """The least time that would let something go on if no event came before it; None if none would."""
+
+    def keep_partitions(self, kept: Ints) -> None:
+        """Only these partitions are left, and numbered anew; those of hits that wait are among them."""
+
+    def dump(self) -> dict[str, Section]:
+        """Its sections of a snapshot."""
+
+    def load(self, sections: Mapping[str, Any], nodes: int, rows: int, partitions: int) -> None:
+        """Go on from a snapshot with so many nodes, rows and partitions."""
+
+
+def stages_of(checked: Checked, incoming: Incoming, matcher: Matcher) -> list[Stage]:
+    """The stages of a query, from the machine on. The arena is told of what each of them holds."""
+    stages: list[Stage] = []
+    matcher.machine.arena.held = [stage.held for stage in stages]
+    return stages
