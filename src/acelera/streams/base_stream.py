@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from acelera.engine.frames import Frame
-from acelera.engine.session.order import Order, compare_adjacent, order_columns, sorted_indices
+from acelera.engine.session.order import Order, Standing, compare_adjacent, order_columns, sorted_indices
 from acelera.engine.session.partitions import Partitions
 from acelera.engine.storage.columns import decoded, ordinary
 from acelera.engine.storage.snapshots import Section, with_prefix, without_prefix
@@ -119,13 +119,15 @@ class BaseStream:
         return np.arange(self.rows + 1, self.rows + table.num_rows + 1)
 
     def read(self, table: pa.Table, numbers: Ints) -> Rows:
-        """The next rows, with their moments; refused if they are not in order."""
+        """The next rows, with their moments; those that are refused, as they are not in order, leave no trace."""
         if not table.num_rows:
             return Rows(table, np.empty(0, np.int64))
-        self._refuse_made(table, numbers)
-        moments = self._moments(table, numbers)
-        for each in self._ties:
-            each.check(table, numbers)
+        refuse_made(table, self.schema, self._made, numbers if self._numbered else None)
+        moments, standing = self._moments(table, numbers)
+        untied = [each.check(table, numbers) for each in self._ties]
+        self._order.standing = standing
+        for each, known in zip(self._ties, untied, strict=True):
+            each.take(known)
         self.rows += table.num_rows
         self._last = int(moments[-1])
         return Rows(table, moments)
@@ -144,15 +146,16 @@ class BaseStream:
         """The moment of the last row."""
         return self._last
 
-    def _moments(self, table: pa.Table, numbers: Ints) -> Ints:
+    def _moments(self, table: pa.Table, numbers: Ints) -> tuple[Ints, Standing]:
+        """The moments of rows, and how far the order has come with them."""
         schema = self.schema
         if not schema.order_by:
-            return np.arange(self.rows, self.rows + table.num_rows)
+            return np.arange(self.rows, self.rows + table.num_rows), self._order.standing
         _demand(table, schema.order_by)
         batch = one_batch(table.select(list(dict.fromkeys(schema.order_by))))
         columns = order_columns(batch, schema, numbers if self._numbered else None)
         before = self._order.standing.last
-        self._order.standing = self._order.check(batch, np.zeros(len(numbers), np.int32), numbers)
+        standing = self._order.check(batch, np.zeros(len(numbers), np.int32), numbers)
         if schema.time is not None:
             moments = np.asarray(columns[0].cast(pa.int64()).to_numpy())
             if self.reached is not None and int(moments[0]) <= self.reached:
@@ -160,11 +163,11 @@ class BaseStream:
                     f"{self._called(numbers[0])} comes too late: rows up to its time were said to have come, or to "
                     "come no more"
                 )
-            return moments
+            return moments, standing
         after, _ = compare_adjacent(columns)
         follows = before is not None and before == self._first_of(batch)
         first = -1 if self._last is None else self._last
-        return np.cumsum([first + (not follows), *after.astype(np.int64)])
+        return np.cumsum([first + (not follows), *after.astype(np.int64)]), standing
 
     def _first_of(self, batch: pa.RecordBatch) -> tuple[Any, ...]:
         from acelera.tables import plain_values
@@ -174,23 +177,6 @@ class BaseStream:
 
     def _called(self, number: int) -> str:
         return f"row {number}" if self._numbered else "a row"
-
-    def _refuse_made(self, table: pa.Table, numbers: Ints) -> None:
-        """What statements make does not come in."""
-        name = self.schema.type_column
-        if name is None:
-            return
-        _demand(table, [name])
-        refuse_bad_text(table.select([name]), numbers if self._numbered else None)
-        types = table.column(name)
-        for made in self._made:
-            there = pc.equal(types.cast(pa.string()), made)
-            if pc.any(there).as_py():
-                row = int(np.flatnonzero(there.fill_null(False).to_numpy())[0])
-                raise DataError(
-                    f"{self._called(numbers[row])} is of the type `{made}`, whose events a statement makes; give the "
-                    "stream another name"
-                )
 
     # --- snapshots ------------------------------------------------------------------------------------------------
 
@@ -211,6 +197,24 @@ class BaseStream:
             each.load(without_prefix(f"ties{number}.", sections), self.rows)
 
 
+def refuse_made(table: pa.Table, schema: Schema, made: Sequence[str], numbers: Ints | None) -> None:
+    """Events that statements make do not come in. `numbers` are the rows' numbers for people, if they have any."""
+    name = schema.type_column
+    if name is None:
+        return
+    _demand(table, [name])
+    refuse_bad_text(table.select([name]), numbers)
+    types = table.column(name).cast(pa.string())
+    for each in made:
+        there = pc.equal(types, each).fill_null(False)
+        if pc.any(there).as_py():
+            row = int(np.flatnonzero(there.to_numpy())[0])
+            which = "a row" if numbers is None else f"row {numbers[row]}"
+            raise DataError(
+                f"{which} is of the type `{each}`, whose events a statement makes; give the stream another name"
+            )
+
+
 class _Ties:
     """Refuses rows of one key that are equal in the order."""
 
@@ -220,12 +224,16 @@ class _Ties:
         self._order = Order(schema, keys, "error", numbered)
         self._columns = list(dict.fromkeys((*keys, *schema.order_by)))
 
-    def check(self, table: pa.Table, numbers: Ints) -> None:
-        """Take rows; those that tie with each other, or with the last ones, are refused."""
+    def check(self, table: pa.Table, numbers: Ints) -> Standing:
+        """How far the order comes with rows; those that tie with each other, or with the last ones, are refused."""
         kinds = {name: self._schema.columns[name].arrow for name in self._columns}
         batch = one_batch(conformed(table, {name: ordinary(kind) for name, kind in kinds.items()}))
         frame = Frame(batch, np.arange(len(numbers)), self._schema)
-        self._order.standing = self._order.check(batch, self._partitions.read(frame), numbers)
+        return self._order.check(batch, self._partitions.read(frame), numbers)
+
+    def take(self, standing: Standing) -> None:
+        """Go on from there."""
+        self._order.standing = standing
         if self._partitions.wasteful:
             _, kept = self._partitions.forget_idle(np.empty(0, np.int64), self._order.tied)
             if kept is not None:

@@ -8,6 +8,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
+import numpy as np
 import pyarrow as pa
 
 from acelera.engine.session.description import stream_of
@@ -20,7 +21,7 @@ from acelera.language.types import Type
 from acelera.programs.report.run import MOST_EVENTS
 from acelera.spark.schemas import is_frame, is_spark
 from acelera.spelling import warn_of_missing_types
-from acelera.streams.base_stream import one_table, sorted_table
+from acelera.streams.base_stream import one_table, refuse_made, sorted_table
 from acelera.streams.event_order import joined
 from acelera.streams.plan import plan_of
 from acelera.streams.program_checker import CheckedStreams, check_streams
@@ -158,7 +159,7 @@ class Program:
 
         >>> import acelera as ac
         >>> p = ac.program('''
-        ...     STREAM rise AS SELECT host, max(x.v) AS v MATCH (A AS x):{2} FILTER increasing(x.v) PARTITION BY host;
+        ...     STREAM rise AS SELECT host, max(x.v) AS v MATCH (A AS x):{2} FILTER x[increasing(v)] PARTITION BY host;
         ...     STREAM again AS SELECT host, first(r.v) AS v MATCH (rise AS r){2} PARTITION BY host;
         ... ''')
         >>> rows = [{"type": "A", "host": h, "v": v} for h, v in [("x", 1), ("y", 5), ("x", 2), ("y", 3), ("x", 3)]]
@@ -257,7 +258,7 @@ class Program:
         if schemas is None:
             return explained(self.streams, {each.name: each.query.explain() for each in self.streams.listed}, ())
         checked = self._checked(schemas, options)
-        told = {each.name: each.stream.query.explain(each.schema) for each in checked.listed}
+        told = {each.name: each.stream.query.explain(each.schema, order_by=each.schema.order_by) for each in checked.listed}
         how = waiting(self.streams, checked.timed)
         if is_spark(schemas):
             from acelera.streams.on_spark import lines
@@ -293,6 +294,7 @@ class Program:
         if method == "semantics":
             from acelera.streams.judged import judged
 
+            refuse_made(table, checked.base, self.outputs, np.arange(1, table.num_rows + 1))
             return judged(checked, table, ties)
         session = self._session(checked, ties)
         parts = zip(session.take(*sorted_table(table, checked.base)), session.take_rest(), strict=True)

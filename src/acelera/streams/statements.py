@@ -88,11 +88,14 @@ def _begins(tokens: Sequence[_Token], number: int) -> bool:
     """Whether a statement begins here: after the end of another as STREAM name AS, or wherever a query follows that."""
     if not tokens[number].is_word("STREAM"):
         return False
+    if number == 0:
+        return True
     _, name, *rest = [*tokens[number : number + 4], *[_Token("end", "", Span(0, 0))] * 4][:4]
-    first = number == 0 or tokens[number - 1].text == ";"
-    if first and name.names and (rest[0].is_word("AS", *_FIRST_WORDS)):
-        return not name.is_word("AS")
-    return number == 0 or (name.names and rest[0].is_word("AS") and rest[1].is_word(*_FIRST_WORDS))
+    if not name.names or name.is_word("AS"):
+        return False
+    if tokens[number - 1].text == ";" and rest[0].is_word("AS", *_FIRST_WORDS):
+        return True
+    return rest[0].is_word("AS") and rest[1].is_word(*_FIRST_WORDS)
 
 
 def _no_head(tokens: Sequence[_Token]) -> Problem:
