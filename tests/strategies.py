@@ -166,12 +166,12 @@ _AROUND = (
     st.lists(NAMES.map(ast.Key), max_size=2).map(tuple),
     st.none() | WITHINS,
 )
-KEEPS = st.one_of(
-    st.none(),
+KEPT_MATCHES = st.one_of(
     st.builds(ast.Keep, st.sampled_from(["longest", "shortest"]), st.sampled_from(ast.KEPT_SCOPES)),
     st.just(ast.Keep("all", "apart")),
     st.builds(ast.Keep, st.just("any"), st.sampled_from(["start", "end"]), st.integers(1, 9)),
 )
+KEEPS = st.none() | KEPT_MATCHES
 
 TOTALS = st.one_of(
     st.builds(ast.Total, NAMES.map(str.lower)),

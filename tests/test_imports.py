@@ -24,7 +24,7 @@ LAYERS = """
     engine.registers
     engine.machines
     engine.results
-    engine.session
+    engine.session engine.keeping
     engine.summaries
     engine.compiled_query
     spark

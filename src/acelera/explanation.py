@@ -12,7 +12,9 @@ from acelera.automata.analysis import (
 )
 from acelera.automata.labels import Label, label_text
 from acelera.automata.model import Acea
+from acelera.language import ast
 from acelera.language.checker import Checked
+from acelera.language.printer import print_keep
 from acelera.language.summary import Summarized
 
 MOST_SHOWN = 500
@@ -63,13 +65,40 @@ def _running(automaton: Acea, checked: Checked, repeats: bool) -> list[str]:
     lines.append(_what_matters(automaton, checked))
     if repeats and summary is not None:
         lines.append("matches: + takes every choice of events that fit; they are summarized, and never listed")
+    elif repeats and checked.clauses.keep is not None:
+        lines.append("matches: + takes every choice of events that fit; those that KEEP drops are not listed")
     elif repeats:
         where = "in a window" if within is not None else "in the stream; a window would bound it"
         lines.append(f"matches: + takes every choice of events that fit, so each can double their number {where}")
+    if checked.clauses.keep is not None:
+        lines += _keeping(checked.clauses.keep, within is not None)
     if automaton.registers:
         lines.append(f"registers: {', '.join(automaton.registers)}")
     if summary is not None:
         lines.append(f"rows: {_complete(summary, [key.name for key in checked.clauses.partition_by])}")
+    return lines
+
+
+def _keeping(keep: ast.Keep, windowed: bool) -> list[str]:
+    """When it is known of a match that it is kept, so that it is given; and what is remembered until then."""
+    which = print_keep(keep)
+    if keep.kind == "any":
+        slow = "matches are looked for one event after the other in Python, which is slow where many are kept"
+        lines = [f"{which}: {slow}"]
+    else:
+        lines = []
+    if keep.scope == "end" or keep.kind in ("shortest", "all"):
+        return [f"{which}: a match is given when it ends", *lines]
+    until = "the window has passed it, " if windowed else ""
+    lines.insert(
+        0,
+        f"{which}: a match is given when no partial match goes on from its start: {until}none is left, or "
+        "the stream is at its end",
+    )
+    if keep.scope == "apart":
+        lines.append("and when none goes on from an earlier start behind the last match")
+    if not windowed:
+        lines.append("until then its end is remembered: WITHIN would bound for how long")
     return lines
 
 

@@ -65,9 +65,7 @@ def delaying(*delays: int) -> Iterator[None]:
     """All matches pass through such stages."""
 
     def stages_of(checked: Any, incoming: Any, matcher: Any) -> list[Stage]:
-        stages: list[Stage] = [Late(each) for each in delays]
-        matcher.machine.arena.held = [stage.held for stage in stages]
-        return stages
+        return [Late(each) for each in delays]
 
     with patch.object(session, "stages_of", stages_of):
         yield

@@ -88,6 +88,7 @@ class _Checker:
         if clauses.summary is None:
             columns = self.columns(clauses, bindings)
         else:
+            self.keep_of_summary(clauses)
             summary = check_summary(self, clauses, clauses.summary, bindings)
         if self.problems:
             raise QueryCheckError(self.problems, text)
@@ -415,6 +416,15 @@ class _Checker:
                 self.wrong(f"values of type {self.schema.columns[key.name]} cannot be a key", key.span)
         if clauses.within is not None:
             self.window(clauses.within)
+
+    def keep_of_summary(self, clauses: ast.Clauses) -> None:
+        """A summary adds matches up without looking at any one of them."""
+        if clauses.keep is not None:
+            self.wrong(
+                "KEEP looks at matches one by one, and SUMMARIZE adds them up without listing any",
+                clauses.keep.span,
+                "leave out KEEP; or SELECT what is to be summarized, with KEEP, and summarize the resulting table",
+            )
 
     def window(self, within: ast.Within) -> None:
         """A window that is measured in time needs one."""

@@ -3,18 +3,19 @@
 Where several matches are equally long, and for ANY n, matches have an order. Let the marks of a match be the pairs of
 a position and the number of a variable, in order of first appearance in the query, that holds an event there. Of the
 first mark, by position and then by variable, that only one of two matches has, the one that has it comes first. Matches
-with the same marks: the one that starts first, then the one with more events at the first mark where their numbers
-differ, at last the one that is written first.
+with the same marks: the one that starts first, then the one that ends first. At last they are compared mark by mark, by
+the events that they have there: more of them come first, and of as many those with the lesser values, by the names of
+attributes; NULL is less than all other values, NaN more than all other numbers, an aggregate that failed most of all.
 """
 
 from __future__ import annotations
 
-from collections import Counter
+import math
 from collections.abc import Callable, Collection, Sequence
-from functools import cmp_to_key
+from typing import Any
 
 from acelera.language import ast
-from acelera.language.events import ComplexEvent
+from acelera.language.events import ComplexEvent, place_of_value
 
 Mark = tuple[int, int]
 
@@ -102,27 +103,20 @@ def all_apart(order: Sequence[ComplexEvent]) -> list[ComplexEvent]:
 def in_order(matches: Collection[ComplexEvent], variables: Sequence[str]) -> list[ComplexEvent]:
     """The matches in the order that tells which of several is kept."""
     numbers = {name: number for number, name in enumerate(variables)}
-
-    def compare(one: ComplexEvent, two: ComplexEvent) -> int:
-        return -1 if comes_first(one, two, numbers) else 1
-
-    return sorted(set(matches), key=cmp_to_key(compare))
+    return sorted(set(matches), key=lambda c: place(c, numbers))
 
 
-def marks(c: ComplexEvent, numbers: dict[str, int]) -> Counter[Mark]:
-    """How many events a match has at each position in each variable."""
-    return Counter((event.position, numbers[name]) for name, events in c.bags for event in events)
+def place(c: ComplexEvent, numbers: dict[str, int]) -> tuple[Any, ...]:
+    """Where a match stands among others. Nothing comes after no mark, so that of two a further mark comes first."""
+    found = details(c, numbers)
+    return [*found, (math.inf,)], c.start, c.end, list(found.values())
 
 
-def comes_first(one: ComplexEvent, two: ComplexEvent, numbers: dict[str, int]) -> bool:
-    """Whether the one comes before the two, which is another match."""
-    ours, theirs = marks(one, numbers), marks(two, numbers)
-    only_one_has = ours.keys() ^ theirs.keys()
-    if only_one_has:
-        return min(only_one_has) in ours
-    if one.start != two.start:
-        return one.start < two.start
-    differ = [mark for mark in ours if ours[mark] != theirs[mark]]
-    if differ:
-        return ours[min(differ)] > theirs[min(differ)]
-    return repr(one) < repr(two)
+def details(c: ComplexEvent, numbers: dict[str, int]) -> dict[Mark, tuple[int, list[Any]]]:
+    """For each mark of a match, in order, how many events it has there, and these by their values."""
+    found: dict[Mark, list[Any]] = {}
+    for name, events in c.bags:
+        for event in events:
+            values = [(attribute, place_of_value(value)) for attribute, value in event.attributes]
+            found.setdefault((event.position, numbers[name]), []).append(values)
+    return {mark: (-len(found[mark]), sorted(found[mark])) for mark in sorted(found)}

@@ -75,9 +75,11 @@ def pipeline_of(query: CompiledQuery, streaming: bool = False) -> Pipeline:
     if query.checked.summary is not None:
         shares = stream_shares(query) if streaming else batch_shares(query, counts)
         return Pipeline(in_jvm, in_python, relevant, shares.keys, False, in_place, shares)
-    keys = (*(key.name for key in clauses.partition_by), *(() if counts else plan.split_by))
+    keep = clauses.keep
+    together = counts or (keep is not None and keep.scope == "apart")  # which speaks of all matches of a partition
+    keys = (*(key.name for key in clauses.partition_by), *(() if together else plan.split_by))
     timed = clauses.within is not None and clauses.within.unit != "events"
-    sliced = timed and not keys and not counts
+    sliced = timed and not keys and not counts and (keep is None or keep.scope == "start")
     return Pipeline(in_jvm, in_python, relevant, tuple(dict.fromkeys(keys)), sliced, in_place)
 
 

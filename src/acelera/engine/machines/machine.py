@@ -98,6 +98,9 @@ class Machine(Protocol):
     def refuse_failures(self, action: int, place: int, at: Ints, kind: pa.DataType) -> None:
         """Raise the error that `stored_values` would."""
 
+    def open_matches(self) -> tuple[Ints, Ints, Ints]:
+        """The partial matches: the node, the floor and the key of each."""
+
     def busy_keys(self, keys: int) -> Ints:
         """Those of so many keys that have a partial match."""
 
@@ -277,6 +280,12 @@ class KernelMachine(ABC):
         self.slots.make_space(needed)
 
     # --- keys -----------------------------------------------------------------------------------------------------
+
+    def open_matches(self) -> tuple[Ints, Ints, Ints]:
+        """The partial matches of all keys; see Machine."""
+        slots = self.slots
+        keys = np.arange(len(slots.count))
+        return slots.value[slots.held], np.repeat(slots.floor, slots.count), np.repeat(keys, slots.count)
 
     def busy_keys(self, keys: int) -> Ints:
         """The keys with a partial match: what guards have seen of others is over before their next match starts."""

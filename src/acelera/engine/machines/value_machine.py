@@ -251,6 +251,12 @@ class ValueMachine:
         """What the partial matches of each key carry, and its floor."""
         return [list(runs.values.values()) for runs in self.runs], [runs.floor for runs in self.runs]
 
+    def open_matches(self) -> tuple[Ints, Ints, Ints]:
+        """The partial matches: the node, the floor and the key of each."""
+        found = [(node, runs.floor, key) for key, runs in enumerate(self.runs) for node in runs.values.values()]
+        values, floors, keys = np.array(found, np.int64).reshape(-1, 3).T
+        return values.astype(np.int32), np.ascontiguousarray(floors), np.ascontiguousarray(keys)
+
     def busy_keys(self, keys: int) -> Ints:
         """The keys with a partial match."""
         return np.array([key for key, runs in enumerate(self.runs[:keys]) if runs.values], np.int64)

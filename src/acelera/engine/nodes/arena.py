@@ -47,6 +47,7 @@ class Arena(PlainSlots):
         self.hits = Hits(hits, self.value_type)
         self.held: list[Held] = []
         self.notes: dict[str, Ints] = {}
+        self.collected = 0  # how often nodes were numbered anew
         self._walk = listing.Walk.of(1 << 10)
 
     @property
@@ -133,6 +134,7 @@ class Arena(PlainSlots):
         slots.value[held] = moved[roots]
         for each in self.held:
             each.hits = replace(each.hits, value=moved[each.hits.value])
+        self.collected += 1
         if self.notes:
             kept = np.flatnonzero(live & (oldest != GONE))
             self.notes = {name: note[kept[kept < len(note)]] for name, note in self.notes.items()}

@@ -61,14 +61,26 @@ class Held:
     """The hits that a stage waits with. What they stand on is kept: nodes, and the rows of these and of their own."""
 
     def __init__(self) -> None:
-        self.hits = Ended.none()
+        self._pieces: list[Ended] = []
+
+    @property
+    def hits(self) -> Ended:
+        """All of them, in order."""
+        if len(self._pieces) != 1:
+            self._pieces = [Ended.joined(self._pieces)]
+        return self._pieces[0]
+
+    @hits.setter
+    def hits(self, hits: Ended) -> None:
+        self._pieces = [hits]
 
     def __len__(self) -> int:
-        return len(self.hits)
+        return sum(map(len, self._pieces))
 
     def add(self, hits: Ended) -> None:
         """More of them."""
-        self.hits = Ended.joined([self.hits, hits])
+        if len(hits):
+            self._pieces.append(hits)
 
     def keep_partitions(self, kept: Ints) -> None:
         """Only these partitions are left, and numbered anew; those of hits are among them."""

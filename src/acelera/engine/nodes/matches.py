@@ -88,7 +88,7 @@ class Tree:
         np.cumsum(offsets, out=offsets)
         marks, values = np.empty(offsets[-1], np.int32), np.empty(offsets[-1], np.int32)
         write_branches(self.leaf, self.parents, kept, self.marks, self.values, marks, values)
-        return Listed(self.start_row, self.end_row, offsets, marks, values, _alike(offsets, marks))
+        return Listed(self.start_row, self.end_row, offsets, marks, values, same_marks(offsets, marks))
 
     def pieces(self, kept: npt.NDArray[np.bool_]) -> Iterator[Listed]:
         """The same, some matches at a time."""
@@ -99,7 +99,7 @@ class Tree:
             yield self.only(places).listed(kept)
 
 
-def _alike(offsets: Ints, marks: Ints) -> bool:
+def same_marks(offsets: Ints, marks: Ints) -> bool:
     """Whether all matches have the same marks."""
     size = offsets[1] if len(offsets) > 1 else 0
     return bool((np.diff(offsets) == size).all() and (marks[size:] == marks[: len(marks) - size]).all())

@@ -13,6 +13,7 @@ from acelera.automata.terms import Attr, Const, Finish, Reg, Term, subterms
 from acelera.engine.frames import attribute_type
 from acelera.engine.plan import Action, FoldStep, Plan, stored_fields
 from acelera.engine.results.walks import can_walk
+from acelera.language import ast
 from acelera.language.aggregates import find_aggregate
 from acelera.language.checker import Checked
 from acelera.language.schema import Schema
@@ -34,6 +35,19 @@ def unseen_actions(checked: Checked, plan: Plan) -> frozenset[Action]:
         and not any(step.fold in folds for step in action.folds)
         and not any(_stored_may_fail(dict(mark.fields or ())[name]) for mark, name in stored_fields(action, plan))
     )
+
+
+def what_is_chosen(keep: ast.Keep, plan: Plan, unseen: frozenset[Action]) -> tuple[bool, frozenset[Action]]:
+    """Whether it matters which of several matches with one start and one end KEEP keeps; what then is still unseen.
+
+    It does if anything is seen of them, or if matches are counted; then all marks are looked at, since they tell which
+    one comes first.
+    """
+    if keep.kind == "all":
+        return False, unseen
+    if keep.kind != "any" and set(plan.actions) <= unseen:
+        return False, unseen
+    return True, unseen - {action for action in plan.actions if action.marks}
 
 
 def aggregated_actions(checked: Checked, plan: Plan) -> frozenset[Action]:

@@ -22,6 +22,7 @@ from acelera.engine.session.partitions import Partitions
 from acelera.engine.storage import validation as check
 from acelera.engine.storage.columns import decoded, ordinary
 from acelera.engine.storage.snapshots import Section
+from acelera.engine.ticks import FAR_PAST
 from acelera.engine.window import Window
 from acelera.errors import SchemaError, did_you_mean
 from acelera.language.checker import Checked
@@ -50,6 +51,8 @@ class Incoming:
     ) -> None:
         assert checked.schema is not None
         self.stream, self._plan, self._window = checked.schema, plan, window
+        self.by_moment = window.timed and checked.clauses.keep is not None  # starts are told by their ticks
+        self._one_clock, self.floor = window.timed or not checked.clauses.partition_by, int(FAR_PAST)
         self.alphabet = Alphabet(plan.tests, checked.schema, given_tests)
         partition_by = [key.name for key in checked.clauses.partition_by]
         counted_for_ever = absolute_positions_matter(checked, plan)
@@ -119,6 +122,10 @@ class Incoming:
         rows, within = np.arange(first, first + len(frame), dtype=np.int32), np.arange(len(frame))
         floors = self._window.floors(ticks)
         moments, moment_floors = self._moments(frame, ticks, floors)
+        if self.by_moment:
+            ticks, floors = moments, moment_floors
+        if self._one_clock:  # where time, or one count of positions, goes on for all keys, so does the window
+            self.floor = int(floors[-1])
         latest, ruled_out = np.zeros((1, len(frame)), np.int64), np.zeros(len(frame), np.bool_)
         events = Events(letters, keys, rows, ticks, floors, within, moments, moment_floors, frame, latest, ruled_out)
         self.events += len(frame)
@@ -130,13 +137,20 @@ class Incoming:
 
         Times are replaced by places in the stream; `_times` are those of places from `_times_from` on.
         """
-        if not self._window.timed or not self._plan.guards:
+        if not self._window.timed or not (self._plan.guards or self.by_moment):
             return frame.positions, floors
         self._times = np.concatenate((self._times, ticks))
         oldest = np.searchsorted(self._times, floors)
         moments, moment_floors = np.arange(self.events + 1, self.events + len(frame) + 1), oldest + self._times_from + 1
         self._times, self._times_from = self._times[oldest[-1] :], self._times_from + int(oldest[-1])
         return moments, moment_floors
+
+    def floor_at(self, now: int) -> int:
+        """The floor of an event at a time, if none comes before it; without a window in time, none is known."""
+        if not self._window.timed:
+            return int(FAR_PAST)
+        floor = self._window.floors(np.array([now]))
+        return int(np.searchsorted(self._times, floor)[0]) + self._times_from + 1 if self.by_moment else int(floor[0])
 
     def forget_idle(self, busy: Ints, held: Sequence[Ints] = ()) -> tuple[Ints | None, Ints | None]:
         """Forget keys without a partial match; which keys and which partitions are left, None if all are.
@@ -174,8 +188,8 @@ class Incoming:
     def load(self, sections: Mapping[str, Any]) -> None:
         """Go on from a snapshot."""
         state = sections["state"]
-        self.events, self._times_from = state["events"], state["times_from"]
-        check.whole("state", self.events, self._times_from)
+        self.events, self._times_from, self.floor = state["events"], state["times_from"], state["floor"]
+        check.whole("state", self.events, self._times_from, self.floor)
         self._order.load(state["order"])
         self.partitions.load(sections, self.events)
         self._times = check.array(sections, "times", np.int64)

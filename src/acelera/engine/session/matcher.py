@@ -13,7 +13,7 @@ from acelera.engine.machines.choice import Strategy
 from acelera.engine.machines.machine import Events, Machine
 from acelera.engine.predicates.letters import Alphabet
 from acelera.engine.results.needs import columns_kept
-from acelera.engine.results.seen import unseen_actions
+from acelera.engine.results.seen import unseen_actions, what_is_chosen
 from acelera.engine.session.store import Store
 from acelera.engine.storage import validation as check
 from acelera.engine.storage.snapshots import Section, fingerprint_of, with_prefix, without_prefix
@@ -33,10 +33,13 @@ class Matcher:
     def __init__(self, checked: Checked, strategy: Strategy, window: Window, alphabet: Alphabet) -> None:
         assert checked.schema is not None
         self.plan, self.window = strategy.plan, window
-        self.machine: Machine = strategy.machine(alphabet, unseen_actions(checked, self.plan))
+        unseen = unseen_actions(checked, self.plan)
+        self.chooses = False  # whether it matters which of several matches with one start and one end is kept
+        if checked.clauses.keep is not None:
+            self.chooses, unseen = what_is_chosen(checked.clauses.keep, self.plan, unseen)
+        self.machine: Machine = strategy.machine(alphabet, unseen)
         self.store = Store(columns_kept(checked, self.plan), checked.schema)
         self.floor = int(FAR_PAST)
-        self._one_clock = window.timed or not checked.clauses.partition_by
 
     def keep(self, frame: Frame, before: int) -> int:
         """Store rows, of which so many came before; the number of the first."""
@@ -48,10 +51,9 @@ class Matcher:
         """Read events of so many keys; stops whenever matches must be listed, and at the end."""
         yield from self.machine.read(events, keys)
 
-    def move_on(self, frame: Frame) -> None:
-        """These rows were read: where time, or one count of positions, goes on for all keys, so does the window."""
-        if self._one_clock:
-            self.floor = int(self.window.floors(self.window.ticks(frame)[-1:])[0])
+    def move_on(self, floor: int) -> None:
+        """Nothing that starts before a tick is of use any more."""
+        self.floor = floor
 
     def compact(self) -> None:
         """Forget nodes and rows that no match can use any more."""

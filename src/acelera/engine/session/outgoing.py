@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from acelera.engine.keeping.keeper import Keeper
 from acelera.engine.nodes.held import Ended, Held
 from acelera.engine.nodes.matches import Listed, Tree
 from acelera.engine.plan import Plan
@@ -23,18 +24,28 @@ Ints = npt.NDArray[Any]
 
 
 class Outgoing:
-    """The result up to now: how many matches there were, and which wait in stages, in the order of the stages."""
+    """The result up to now: how many matches there were, and which wait in stages, in the order of the stages.
 
-    def __init__(self, checked: Checked, plan: Plan, matcher: Matcher, stages: Sequence[Stage] = ()) -> None:
+    Behind the last stage matches are listed, by a keeper if the query has KEEP.
+    """
+
+    def __init__(
+        self, checked: Checked, plan: Plan, matcher: Matcher, stages: Sequence[Stage] = (), keeper: Keeper | None = None
+    ) -> None:
         self.schema, self.matches = checked.schema_of_result, 0
-        self.stages = list(stages)
+        self.stages, self.keeper = list(stages), keeper
         self._matcher = matcher
+        matcher.machine.arena.held = self.held
         self.presenter = Presenter(checked, plan, matcher.machine)
 
     @property
     def held(self) -> list[Held]:
         """The hits that wait in each stage."""
-        return [stage.held for stage in self.stages]
+        return [stage.held for stage in self._all]
+
+    @property
+    def _all(self) -> list[Stage | Keeper]:
+        return [*self.stages, *([] if self.keeper is None else [self.keeper])]
 
     def settled(self, events: int) -> int:
         """Of so many events, at how many of the first all matches that end there have been given."""
@@ -50,7 +61,7 @@ class Outgoing:
         one is given.
         """
         arena = self._matcher.machine.arena
-        if not self.stages:
+        if not self._all:
             yield from self._presented(arena.listed(self.presenter.as_tree), starting_before)
             return
         ended = Ended.of(arena.hits.arrays, partitions, first)
@@ -61,27 +72,34 @@ class Outgoing:
         """What can be given once all events so far were read, and none comes any more before a time, if one is told."""
         for number, stage in enumerate(self.stages, 1):
             yield from self._passed_on(stage.settle(now), number, starting_before)
+        if self.keeper is not None:
+            yield from self._presented(self.keeper.settle(now), starting_before)
 
     def rest(self, starting_before: int | None = None) -> Iterator[Page]:
         """What can be given once no event comes any more: all that waits."""
         for number, stage in enumerate(self.stages, 1):
             yield from self._passed_on(stage.rest(), number, starting_before)
+        if self.keeper is not None:
+            yield from self._presented(self.keeper.rest(), starting_before)
 
     def due(self) -> int | None:
         """The least time that would let something be given if no event came before it."""
-        return min((due for due in (stage.due() for stage in self.stages) if due is not None), default=None)
+        return min((due for due in (stage.due() for stage in self._all) if due is not None), default=None)
 
     def keep_partitions(self, kept: Ints) -> None:
         """Only these partitions are left, and numbered anew."""
-        for stage in self.stages:
+        for stage in self._all:
             stage.keep_partitions(kept)
 
     def _passed_on(self, hits: Ended, at: int, starting_before: int | None) -> Iterator[Page]:
         """Hits that go on to a stage, or are listed behind the last one."""
         for stage in self.stages[at:]:
             hits = stage.take(hits)
-        if len(hits):
-            arena = self._matcher.machine.arena
+        arena = self._matcher.machine.arena
+        if self.keeper is not None:
+            with_matches = hits.only(arena.arrays.newest[hits.value] >= hits.floor)
+            yield from self._presented(self.keeper.take(with_matches), starting_before)
+        elif len(hits):
             arena.put(hits)
             yield from self._presented(arena.listed(self.presenter.as_tree), starting_before)
 
@@ -108,7 +126,7 @@ class Outgoing:
     def dump(self) -> dict[str, Section]:
         """Its sections of a snapshot."""
         found: dict[str, Section] = {}
-        for number, stage in enumerate(self.stages):
+        for number, stage in enumerate(self._all):
             found |= with_prefix(f"stage{number}.", stage.dump())
         return found
 
@@ -116,6 +134,6 @@ class Outgoing:
         """Go on from a snapshot with so many partitions."""
         self.matches = sections["state"]["matches"]
         check.whole("state", self.matches)
-        for number, stage in enumerate(self.stages):
+        for number, stage in enumerate(self._all):
             nodes, rows = self._matcher.machine.arena.size, self._matcher.store.rows
             stage.load(without_prefix(f"stage{number}.", sections), nodes, rows, partitions)

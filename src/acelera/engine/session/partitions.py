@@ -66,6 +66,10 @@ class Partitions:
         self._partition_of[keys] = partitions
         return keys
 
+    def of_keys(self, keys: Ints) -> Ints:
+        """The partition of each of some keys."""
+        return keys if self.keys is self.partitions else self._partition_of[keys]
+
     def joining(self, frame: Frame) -> Ints | None:
         """The events that can have a value in common with others; None if that are all."""
         if not self._split.columns:

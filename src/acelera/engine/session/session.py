@@ -16,7 +16,7 @@ from acelera.engine.session.incoming import Incoming
 from acelera.engine.session.matcher import Matcher
 from acelera.engine.session.outgoing import Outgoing
 from acelera.engine.session.pages import Page, in_order
-from acelera.engine.session.stages import stages_of
+from acelera.engine.session.stages import last_stage, stages_of
 from acelera.engine.storage.snapshots import pack
 from acelera.engine.window import window_of
 from acelera.errors import UsageError
@@ -53,7 +53,8 @@ class Session:
         plan, window = strategy.plan, window_of(checked.clauses.within, checked.schema)
         self.incoming = Incoming(checked, plan, window, ties, given_tests, numbered)
         self.matcher = Matcher(checked, strategy, window, self.incoming.alphabet)
-        self.outgoing = Outgoing(checked, plan, self.matcher, stages_of(checked, self.incoming, self.matcher))
+        parts = (checked, self.incoming, self.matcher)
+        self.outgoing = Outgoing(checked, plan, self.matcher, stages_of(*parts), last_stage(*parts))
         self.told_of_many = False
         self._fingerprint = fingerprint
         self._finished = self._reading = self._changing = self._broken = False
@@ -193,7 +194,7 @@ class Session:
         events = self.incoming.read(frame, arrived.partitions, first)
         for _ in self.matcher.read(events, len(self.incoming.partitions.keys)):
             yield from self.outgoing.pages(arrived.partitions, first, starting_before)
-        self.matcher.move_on(frame)
+        self.matcher.move_on(self.incoming.floor)
         yield from self.outgoing.settle(None, starting_before)
         if self.matcher.store.wasteful or self.incoming.partitions.wasteful:
             self.compact()

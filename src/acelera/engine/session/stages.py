@@ -11,6 +11,9 @@ from typing import Any, Protocol
 
 import numpy.typing as npt
 
+from acelera.engine.keeping.ground import Ground
+from acelera.engine.keeping.keeper import Keeper
+from acelera.engine.keeping.kinds import keeper_of
 from acelera.engine.nodes.held import Ended, Held
 from acelera.engine.session.incoming import Incoming
 from acelera.engine.session.matcher import Matcher
@@ -50,7 +53,11 @@ class Stage(Protocol):
 
 
 def stages_of(checked: Checked, incoming: Incoming, matcher: Matcher) -> list[Stage]:
-    """The stages of a query, from the machine on. The arena is told of what each of them holds."""
-    stages: list[Stage] = []
-    matcher.machine.arena.held = [stage.held for stage in stages]
-    return stages
+    """The stages of a query, from the machine on, before what KEEP says."""
+    return []
+
+
+def last_stage(checked: Checked, incoming: Incoming, matcher: Matcher) -> Keeper | None:
+    """What does as KEEP says, if the query has it."""
+    keep = checked.clauses.keep
+    return None if keep is None else keeper_of(keep, Ground(checked, incoming, matcher))
