@@ -41,7 +41,7 @@ BASE = [Made(name, ("v",), (), True) for name in TYPES]
 
 
 @st.composite
-def programs(draw: st.DrawFn, timed: bool, keyed: bool | None = None, keep: bool = False, late: bool = False) -> str:
+def programs(draw: st.DrawFn, timed: bool, keyed: bool | None = None, keep: bool = True, late: bool = False) -> str:
     """A program of two to four statements, of which later ones mostly use earlier ones."""
     made: list[Made] = []
     texts = []

@@ -258,7 +258,8 @@ class Program:
         if schemas is None:
             return explained(self.streams, {each.name: each.query.explain() for each in self.streams.listed}, ())
         checked = self._checked(schemas, options)
-        told = {each.name: each.stream.query.explain(each.schema, order_by=each.schema.order_by) for each in checked.listed}
+        order = {each.name: each.schema.order_by for each in checked.listed}
+        told = {each.name: each.stream.query.explain(each.schema, order_by=order[each.name]) for each in checked.listed}
         how = waiting(self.streams, checked.timed)
         if is_spark(schemas):
             from acelera.streams.on_spark import lines

@@ -41,9 +41,9 @@ class Line:
     parts: list[Rows] = field(default_factory=list)
 
     def add(self, rows: Rows) -> None:
-        """More rows, of which only the columns that are read are kept."""
+        """More rows. Of what comes in only the columns that are read are kept; all columns tell the order of others."""
         if len(rows):
-            self.parts.append(Rows(self._conformed(rows.table), rows.moments, rows.starts))
+            self.parts.append(self._conformed(rows) if rows.starts is None else rows)
 
     def take(self, by: int) -> Rows | None:
         """The rows up to a moment, in order."""
@@ -56,13 +56,15 @@ class Line:
             return None
         self.parts = [] if due.all() else [rows.take(np.flatnonzero(~due))]
         rows = rows if due.all() else rows.take(np.flatnonzero(due))
-        return rows if rows.starts is None else in_order(rows)
+        return rows if rows.starts is None else self._conformed(in_order(rows))
 
-    def _conformed(self, table: pa.Table) -> pa.Table:
+    def _conformed(self, rows: Rows) -> Rows:
+        """Rows with the columns that are read."""
+        table = rows.table
         if self.type is not None and self.type_column is not None and self.type_column in self.kinds:
             types = pa.array([self.type] * table.num_rows, pa.string())
             table = table.append_column(self.type_column, types)
-        return conformed(table, self.kinds)
+        return Rows(conformed(table, self.kinds), rows.moments)
 
     def dump(self) -> pa.RecordBatch | None:
         """The rows as one batch; None if there are none."""
@@ -79,7 +81,7 @@ class Line:
         table = pa.Table.from_batches([batch])
         moments = np.asarray(table.column(MOMENT).to_numpy())
         starts = np.asarray(table.column(BEGUN).to_numpy()) if BEGUN in table.column_names else None
-        self.parts = [Rows(conformed(table.select(list(self.kinds)), self.kinds), moments, starts)]
+        self.parts = [Rows(table.drop_columns([MOMENT, *([] if starts is None else [BEGUN])]), moments, starts)]
 
 
 class Runner:
