@@ -18,6 +18,7 @@ from acelera.language.conditions import predicate_condition
 from acelera.language.events import Event
 from acelera.language.expression_builder import negate
 from acelera.language.expressions import MULTISET_PREDICATES
+from acelera.language.looking_back import PREV, is_aggregate, looks_back
 from acelera.language.schema import Schema, schema_of
 from acelera.language.totals import is_total, with_totals
 from acelera.language.types import NUMBERS, ORDERED, Kind
@@ -87,7 +88,7 @@ def expressions(attributes: st.SearchStrategy[ast.Expression]) -> st.SearchStrat
 
 
 def _is_scalar(name: str) -> bool:
-    return name not in MULTISET_PREDICATES and find_aggregate(name) is None
+    return name not in (*MULTISET_PREDICATES, PREV) and find_aggregate(name) is None
 
 
 BARE = st.builds(ast.Attribute, st.none(), NAMES)
@@ -100,10 +101,20 @@ def _is_condition(predicate: ast.Expression) -> bool:
     return not joins and any(isinstance(node, ast.Attribute) for node in ast.walk(predicate))
 
 
+def _names_attribute(expression: ast.Expression) -> bool:
+    return any(isinstance(node, ast.Attribute) for node in ast.walk(expression))
+
+
+RUNNING = st.one_of(
+    st.just(ast.Running("count")),
+    st.builds(ast.Running, st.sampled_from(aggregate_names()).filter(is_aggregate), expressions(BARE), st.booleans()),
+)
+PREVS = expressions(BARE | RUNNING).filter(_names_attribute).map(ast.Prev)
 ATTRIBUTES = st.lists(NAMES, min_size=1, max_size=3).map(tuple)
 CONDITIONS: st.SearchStrategy[ast.Condition] = st.recursive(
     st.one_of(
         st.builds(ast.Each, NAMES, expressions(BARE)),
+        st.builds(ast.Each, NAMES, expressions(BARE | RUNNING | PREVS)),
         expressions(QUALIFIED).filter(_is_condition).map(predicate_condition),
         st.builds(ast.Same, NAMES, ATTRIBUTES),
         st.builds(ast.Increasing, NAMES, NAMES),
@@ -296,7 +307,8 @@ def one_event(draw: st.DrawFn) -> ast.Formula:
             bindings = bindings_of(made)
             assert bindings is not None
             condition = draw(conditions(bindings))
-            alone = all(isinstance(part, ast.Each | ast.Both | ast.Either) for part in ast.walk(condition))
+            parts = [part for part in ast.walk(condition) if not isinstance(part, ast.Both | ast.Either)]
+            alone = all(isinstance(part, ast.Each) and not looks_back(part.predicate) for part in parts)
             made = ast.Filter(made, condition) if alone else made
     return made
 
@@ -318,9 +330,7 @@ def numbers(draw: st.DrawFn, bindings: Bindings, variable: str | None = None) ->
 def conditions(draw: st.DrawFn, bindings: Bindings) -> ast.Condition:
     """A condition on variables that are bound."""
     kind = draw(
-        st.sampled_from(
-            ["each", "each", "across", "same", "increasing", "decreasing", "null", "text", "computed", "both", "either"]
-        )
+        st.sampled_from("each each across same increasing decreasing null text computed back back both either".split())
     )
     variable = draw(st.sampled_from(bindings.bound()))
     held = bindings.get(variable)
@@ -332,6 +342,8 @@ def conditions(draw: st.DrawFn, bindings: Bindings) -> ast.Condition:
     if kind in ("increasing", "decreasing"):
         ordered = ast.Increasing if kind == "increasing" else ast.Decreasing
         return ordered(variable, draw(st.sampled_from(_attributes(held, ORDERED))))
+    if kind == "back":
+        return ast.Each(variable, draw(looking_back(held)))
     operator = draw(COMPARISONS)
     left, _ = draw(numbers(bindings, variable))
     if kind == "across":
@@ -361,6 +373,44 @@ def conditions(draw: st.DrawFn, bindings: Bindings) -> ast.Condition:
         return ast.Each(variable, draw(st.sampled_from([ast.Like(text, "a%"), listed, equal, cast])))
     simple = ast.Binary(operator, left, ast.Literal(draw(st.integers(-1, 3))))
     return predicate_condition(ast.Unary("NOT", simple) if draw(st.integers(0, 4)) == 0 else simple)
+
+
+_OF_NUMBERS = ("count", "sum", "min", "max", "avg", "range", "first", "last", "product", "variance", "stddev")
+
+
+@st.composite
+def looking_back(draw: st.DrawFn, held: Variable) -> ast.Expression:
+    """A predicate inside brackets that speaks of the event before, or of the events so far."""
+    names = _attributes(held, NUMBERS)
+    own = ast.Attribute(None, draw(st.sampled_from(names[1:] or names)))
+    moved = ast.Binary(draw(st.sampled_from(["+", "*", "-"])), own, ast.Literal(draw(st.integers(0, 2))))
+    given = draw(st.sampled_from([own, own, moved]))
+    so_far = ast.Running(draw(st.sampled_from(_OF_NUMBERS)), given, draw(st.booleans()))
+    kind = draw(st.sampled_from("prev prev prev so_far so_far count computed highest text when".split()))
+    values: dict[str, ast.Expression] = {
+        "prev": ast.Prev(given),
+        "so_far": so_far,
+        "count": ast.Running("count"),
+        "computed": ast.Binary("-", ast.Prev(own), own),
+        "highest": ast.Prev(draw(st.sampled_from([so_far, ast.Binary("+", so_far, own)]))),
+        "when": ast.Binary("-", ast.Attribute(None, "position"), ast.Prev(ast.Attribute(None, "position"))),
+    }
+    if kind == "text" and "s" in held.attributes:
+        text = ast.Attribute(None, "s")
+        other = draw(
+            st.sampled_from([ast.Prev(text), ast.Prev(ast.Call("upper", (text,))), ast.Running("first", text)])
+        )
+        test: ast.Expression = ast.Binary(draw(COMPARISONS), text, other)
+    elif kind in ("count", "computed", "when"):
+        test = ast.Binary(draw(COMPARISONS), values[kind], ast.Literal(draw(st.integers(0, 3))))
+    else:
+        value = values.get(kind, so_far)
+        test = ast.Binary(draw(COMPARISONS), own, value)
+        test = draw(st.sampled_from([test, test, test, ast.IsNull(value, draw(st.booleans())), ast.Unary("NOT", test)]))
+    if draw(st.integers(0, 3)):
+        return test
+    other = draw(st.one_of(looking_back(held), st.just(ast.Binary(">", own, ast.Literal(0)))))
+    return ast.Binary(draw(st.sampled_from(["AND", "OR"])), test, other)
 
 
 @st.composite
@@ -425,6 +475,32 @@ def cases(draw: st.DrawFn) -> tuple[ast.Formula, pa.Table]:
     formula = draw(formulas(depth=draw(st.integers(1, 5))))
     costly = sum(isinstance(node, _COSTLY) for node in ast.walk(formula))
     longest = 8 if costly <= 1 else 5 if costly == 2 else 4
+    return formula, draw(streams(longest, shortest=longest // 2))
+
+
+@st.composite
+def cases_looking_back(draw: st.DrawFn) -> tuple[ast.Formula, pa.Table]:
+    """A formula with such predicates, also within others, and a stream."""
+    formula = draw(formulas(depth=draw(st.integers(0, 2))))
+    if draw(st.integers(0, 3)):
+        formula = draw(st.sampled_from([ast.Iteration, ast.ContiguousIteration]))(formula)
+    bindings = bindings_of(formula)
+    assert bindings is not None
+    if bindings.bound():
+        variable = draw(st.sampled_from(bindings.bound()))
+        condition = ast.Each(variable, draw(looking_back(bindings.get(variable))))
+        filtered = ast.Filter(formula, condition)
+        formula = filtered if bindings_of(filtered) is not None else formula
+    around = draw(st.sampled_from([None, None, ast.Iteration, ast.ContiguousIteration, ast.Strict, ast.Optional]))
+    if around is not None and bindings_of(around(formula)) is not None:
+        formula = around(formula)
+    joined = draw(st.sampled_from([None, None, ast.Then, ast.Contiguous, ast.Or, ast.And, ast.All, ast.Unless]))
+    if joined is not None:
+        sides = [formula, draw(formulas(depth=1))]
+        both = joined(*(sides if draw(st.booleans()) else sides[::-1]))
+        formula = both if bindings_of(both) is not None else formula
+    costly = sum(isinstance(node, _COSTLY) for node in ast.walk(formula))
+    longest = 8 if costly <= 1 else 6 if costly == 2 else 4
     return formula, draw(streams(longest, shortest=longest // 2))
 
 

@@ -25,7 +25,7 @@ from acelera.errors import (
     UsageError,
 )
 from acelera.language.aggregates import aggregate
-from acelera.language.builder import A, E, V
+from acelera.language.builder import A, E, V, prev, so_far
 from acelera.notebook import show_tables
 from acelera.query import Query, query
 from acelera.version import __version__ as __version__
@@ -59,8 +59,10 @@ __all__ = [
     "UsageError",
     "V",
     "aggregate",
+    "prev",
     "program",
     "query",
+    "so_far",
     "trepl",
     "xchangeeq",
 ]

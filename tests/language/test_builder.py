@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 
 import acelera as ac
-from acelera import A, E, V
+from acelera import A, E, V, prev, so_far
 from acelera.language import ast
 from acelera.language.builder import ConditionBuilder, ExpressionBuilder, FormulaBuilder
 from acelera.language.parser import parse_condition, parse_query
@@ -45,6 +45,10 @@ def build_expression(node: ast.Expression, made: Sequence[ExpressionBuilder]) ->
             return made[0].call(function, *made[1:])
         case ast.Cast(_, target):
             return made[0].cast(target)
+        case ast.Prev():
+            return prev(made[0])
+        case ast.Running(function, _, ignore_nulls):
+            return so_far(function, *made, ignore_nulls=ignore_nulls)
     return ExpressionBuilder(node if not made else type(node)(*_with(node, made)))
 
 

@@ -11,6 +11,7 @@ from acelera.automata.labels import Label, Mark
 from acelera.automata.model import Acea, Transition, reachable
 from acelera.automata.terms import (
     Attr,
+    Earlier,
     Identical,
     Later,
     Latest,
@@ -181,7 +182,7 @@ def reactions(automaton: Acea) -> list[tuple[Term, ...]]:
 
 def is_one_event(term: Term) -> bool:
     """Whether a term looks at nothing but the event in hand."""
-    return not any(isinstance(part, Reg | Latest | Position | Identical | Later) for part in subterms(term))
+    return not any(isinstance(part, Reg | Latest | Position | Identical | Later | Earlier) for part in subterms(term))
 
 
 def longest_run(automaton: Acea) -> int | None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from acelera.automata.labels import Label, Mark
+from acelera.automata.labels import Label, on_mark
+from acelera.automata.looking_back import looking_back, of_neighbours
 from acelera.automata.model import Transition, reachable
-from acelera.automata.parts import START_STATE, Part, disjunction
+from acelera.automata.parts import Part, before, disjunction
 from acelera.automata.terms import (
     UNSET,
     Collected,
@@ -21,6 +22,7 @@ from acelera.automata.terms import (
     Term,
 )
 from acelera.language import ast
+from acelera.language.looking_back import looks_back
 
 Register = Callable[[str], str]
 Attribute = tuple[str | None, str]
@@ -69,12 +71,16 @@ def _alternatives(condition: ast.Condition) -> list[ast.Condition]:
 def atom(part: Part, condition: ast.Condition, register: Register) -> Part:
     """One condition without AND and OR."""
     match condition:
+        case ast.Each(variable, predicate) if looks_back(predicate):
+            return looking_back(part, condition, register)
         case ast.Each(variable, predicate):
             return each(part, variable, predicate)
         case ast.Same(variable, attributes):
             for attribute in attributes:
                 part = same(part, variable, attribute, register(f"same_{attribute}"))
             return part
+        case ast.Increasing() | ast.Decreasing() if (alone := of_neighbours(part, with_prev(condition))) is not None:
+            return alone
         case ast.Increasing(variable, attribute):
             return successive(part, variable, attribute, "<", register(f"last_{attribute}"))
         case ast.Decreasing(variable, attribute):
@@ -93,18 +99,6 @@ def each(part: Part, variable: str, predicate: ast.Expression) -> Part:
     return part.relabelled(checked)
 
 
-def on_mark(expression: ast.Expression, mark: Mark) -> Term:
-    """An expression over the event that a mark makes."""
-    attributes = [node for node in ast.walk(expression) if isinstance(node, ast.Attribute)]
-    leaves = {(node.variable, node.name): mark.attribute(node.name) for node in attributes}
-    return Sql(expression, tuple(leaves.items()))
-
-
-def before(t: Transition, name: str) -> Term:
-    """A register as it was before the transition; unset where a match begins."""
-    return Const(UNSET) if t.source == START_STATE else Reg(name)
-
-
 def same(part: Part, variable: str, attribute: str, name: str) -> Part:
     """[a]: a register holds the common value, and there must be one."""
 
@@ -114,6 +108,13 @@ def same(part: Part, variable: str, attribute: str, name: str) -> Part:
         return label.with_predicate(Known(Reg(name))) if values else label
 
     return part.relabelled(checked)
+
+
+def with_prev(condition: ast.Increasing | ast.Decreasing) -> ast.Each:
+    """x[increasing(a)] as x[a > prev(a)], which says the same."""
+    value = ast.Attribute(None, condition.attribute)
+    operator = ">" if isinstance(condition, ast.Increasing) else "<"
+    return ast.Each(condition.variable, ast.Binary(operator, value, ast.Prev(value)))
 
 
 def successive(part: Part, variable: str, attribute: str, operator: str, name: str) -> Part:

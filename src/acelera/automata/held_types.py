@@ -6,7 +6,7 @@ import math
 
 from acelera.automata.labels import Mark
 from acelera.automata.model import Acea
-from acelera.automata.terms import Attr, Const, Finish, Identity, Position, Reg, Sql, Step, Term
+from acelera.automata.terms import Attr, Const, Earlier, Finish, Identity, Position, Reg, Sql, Step, Term
 from acelera.errors import Problem, QueryCheckError, SchemaError, UsageError, did_you_mean
 from acelera.language.aggregates import find_aggregate
 from acelera.language.expressions import type_of
@@ -75,7 +75,7 @@ def term_type(term: Term, schema: Schema, registers: dict[str, Type]) -> Type:
     match term:
         case Const(constant):
             return {bool: BOOL, int: INT, float: FLOAT, str: STRING, type(None): NULL}.get(type(constant), UNKNOWN)
-        case Attr(name):
+        case Attr(name) | Earlier(name):
             return attribute_type(name, schema)
         case Position():
             return INT

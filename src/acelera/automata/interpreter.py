@@ -29,7 +29,7 @@ def accepted(automaton: Acea, events: Sequence[Event], window: ast.Within | None
                 break
             reached = set()
             for configuration, marked in runs:
-                for after, new in _step(outgoing, configuration, events[position], latest[position]):
+                for after, new in _step(outgoing, configuration, events, position, latest[position]):
                     reached.add((after, marked + new))
                     if after[0] in automaton.finals:
                         found.add(_complex_event(start + 1, position + 1, marked + new))
@@ -53,11 +53,11 @@ def _newest_start(guard: Acea, events: Sequence[Event], latest: Sequence[tuple[i
     outgoing = by_source(guard.transitions)
     starts: dict[Configuration, int] = {}
     newest, column = 0, []
-    for position, event in enumerate(events):
+    for position in range(len(events)):
         starts[(guard.initial, ())] = position + 1
         reached: dict[Configuration, int] = {}
         for configuration, start in starts.items():
-            for after, _ in _step(outgoing, configuration, event, latest[position]):
+            for after, _ in _step(outgoing, configuration, events, position, latest[position]):
                 reached[after] = max(start, reached.get(after, 0))
                 if after[0] in guard.finals:
                     newest = max(newest, start)
@@ -67,11 +67,16 @@ def _newest_start(guard: Acea, events: Sequence[Event], latest: Sequence[tuple[i
 
 
 def _step(
-    outgoing: dict[int, list[Transition]], configuration: Configuration, event: Event, latest: tuple[int, ...]
+    outgoing: dict[int, list[Transition]],
+    configuration: Configuration,
+    events: Sequence[Event],
+    position: int,
+    latest: tuple[int, ...],
 ) -> list[tuple[Configuration, tuple[tuple[str, Event], ...]]]:
     """The configurations that one event leads to, each with the events it marks."""
     state, registers = configuration
-    before = Environment(event, dict(registers), latest)
+    event, earlier = events[position], events[position - 1] if position else None
+    before = Environment(event, dict(registers), latest, earlier=earlier)
     reached = []
     for transition in outgoing.get(state, ()):
         label = transition.label
@@ -79,7 +84,7 @@ def _step(
         assigning = replace(before, fresh=fresh)
         for name, term in label.assign:
             fresh[name] = term.value(assigning)
-        after = Environment(event, fresh, latest)
+        after = Environment(event, fresh, latest, earlier=earlier)
         if all(holds(term, after) for term in label.predicate):
             new = tuple((name, mark.event(after)) for name, marked in label.marks for mark in marked)
             reached.append(((transition.target, tuple(fresh.items())), new))

@@ -59,6 +59,13 @@ class Mark:
         return made_event(read.position, values, kept, read.time, self.origin, read.place)
 
 
+def on_mark(expression: ast.Expression, mark: Mark) -> Term:
+    """An expression over the event that a mark makes."""
+    attributes = [node for node in ast.walk(expression) if isinstance(node, ast.Attribute)]
+    leaves = {(node.variable, node.name): mark.attribute(node.name) for node in attributes}
+    return Sql(expression, tuple(leaves.items()))
+
+
 Marks = tuple[tuple[str, tuple[Mark, ...]], ...]
 """For each variable a bag of marks, sorted; variables with an empty bag are left out."""
 

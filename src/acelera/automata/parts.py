@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from acelera.automata.labels import Label
 from acelera.automata.limits import refuse_more
 from acelera.automata.model import Transition, reachable
+from acelera.automata.terms import UNSET, Const, Reg, Term
 
 START_STATE, FINAL = 0, 1
 
@@ -72,3 +73,8 @@ def disjunction(*parts: Part) -> Part:
         states += part.states
         refuse_more(len(transitions))
     return trimmed(states, transitions)
+
+
+def before(t: Transition, name: str) -> Term:
+    """A register as it was before the transition; unset where a match begins."""
+    return Const(UNSET) if t.source == START_STATE else Reg(name)

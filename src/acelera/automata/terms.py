@@ -41,12 +41,15 @@ UNSET = Unset()
 
 @dataclass(frozen=True)
 class Environment:
-    """What a term is computed from: the event in hand, the registers, and the newest start of each guard's matches."""
+    """What a term is computed from: the event in hand and the one right before it in the stream, the registers, and the
+    newest start of each guard's matches.
+    """
 
     event: Event
     registers: Mapping[str, Value] = field(default_factory=dict)
     latest: tuple[int, ...] = ()
     fresh: Mapping[str, Value] = field(default_factory=dict)
+    earlier: Event | None = None
 
 
 @dataclass(frozen=True)
@@ -102,6 +105,21 @@ class Attr(Term):
 
     def __str__(self) -> str:
         return quoted(self.name)
+
+
+@dataclass(frozen=True)
+class Earlier(Term):
+    """An attribute of the event right before in the stream. It is asked for only where a run has read that one."""
+
+    name: str
+
+    def value(self, env: Environment) -> Value:
+        """The attribute's value."""
+        assert env.earlier is not None, "a run that asks for it has read the event before"
+        return env.earlier.raw(self.name)
+
+    def __str__(self) -> str:
+        return f"prev({quoted(self.name)})"
 
 
 @dataclass(frozen=True)

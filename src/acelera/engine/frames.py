@@ -15,9 +15,17 @@ from acelera.language.schema import Schema
 from acelera.language.types import INT, NULL, STRING, Type
 from acelera.tables import plain_values
 
+_EARLIER = "\0earlier."
+
+
+def earlier(name: str) -> str:
+    """What an attribute of the event right before is called among the columns; no column of a stream is called so."""
+    return _EARLIER + name
+
 
 def attribute_type(name: str, schema: Schema) -> Type:
     """The type of an attribute of the events of a stream; one that they do not have is NULL."""
+    name = name.removeprefix(_EARLIER)
     if name in schema.columns:
         return schema.columns[name]
     known = {"position": INT, "type": STRING, "time": schema.time or NULL}
@@ -51,6 +59,10 @@ class Frame:
         if name not in self._columns:
             self._columns[name] = self._column(name)
         return self._columns[name]
+
+    def know_earlier(self, name: str, column: Any) -> None:
+        """What an attribute was of the event before each one in its partition."""
+        self._columns[earlier(name)] = column
 
     def _column(self, name: str) -> Any:
         column = column_of(name, self.schema)

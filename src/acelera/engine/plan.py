@@ -21,6 +21,7 @@ from acelera.automata.terms import (
     UNSET,
     Attr,
     Const,
+    Earlier,
     Finish,
     Fresh,
     Identity,
@@ -124,6 +125,12 @@ class Plan:
             read = frozenset().union(*(registers_read(term) for _, term in edge.assign))
             found[edge.source] = found.get(edge.source, frozenset()) | read
         return found
+
+    @cached_property
+    def neighbours(self) -> tuple[str, ...]:
+        """The attributes that tests ask of the event right before the one in hand."""
+        found = (part.name for test in self.tests for part in subterms(test) if isinstance(part, Earlier))
+        return tuple(sorted(set(found)))
 
     def terms(self) -> Iterator[Term]:
         """What its edges compute and ask, apart from tests of one event."""

@@ -44,7 +44,10 @@ Condition.family = Condition
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Each(Condition):
-    """`x[P]`: every event of x satisfies P. `x.price > 5` is short for `x[price > 5]`."""
+    """`x[P]`: every event of x satisfies P. `x.price > 5` is short for `x[price > 5]`.
+
+    With prev(…) or aggregates, P also looks at the events of x before.
+    """
 
     variable: str
     predicate: Expression

@@ -12,6 +12,7 @@ from acelera.errors import UsageError
 from acelera.language import ast
 from acelera.language.conditions import to_condition
 from acelera.language.expression_builder import negate
+from acelera.language.looking_back import with_running_values
 from acelera.language.parser import parse_condition, parse_query
 from acelera.language.printer import name as printed_name
 from acelera.language.printer import print_condition, print_expression, print_formula
@@ -175,6 +176,27 @@ def A(name: str) -> ExpressionBuilder:  # noqa: N802  # short, since it stands i
     return ExpressionBuilder(ast.Attribute(None, _checked_name(name)))
 
 
+def prev(value: object) -> ExpressionBuilder:
+    """`prev(e)`, inside `V(x).each(…)`: e of the event of x before this one.
+
+    >>> from acelera import A, V, prev
+    >>> V("x").each(A("price") > prev(A("price") * 2))
+    <condition x[price > prev(price * 2)]>
+    """
+    return ExpressionBuilder(ast.Prev(expression(value)))
+
+
+def so_far(function: str, value: object = None, *, ignore_nulls: bool = False) -> ExpressionBuilder:
+    """`f(e)` or `count()`, inside `V(x).each(…)`: an aggregate of the events of x up to and including this one.
+
+    >>> from acelera import A, V, so_far
+    >>> V("x").each((so_far("count") <= 5) & (A("price") >= so_far("max", A("price"))))
+    <condition x[count() <= 5 AND price >= max(price)]>
+    """
+    given = None if value is None else expression(value)
+    return ExpressionBuilder(ast.Running(_checked_name(function).lower(), given, ignore_nulls))
+
+
 class V:
     """A variable: `V("a").price` or `V("a")["price"]` is an attribute of its events.
 
@@ -199,7 +221,7 @@ class V:
         """`x[P]`: every event satisfies P, a text or built of attributes, `A("price")`."""
         if isinstance(predicate, str):
             return ConditionBuilder(parse_condition(f"{printed_name(self._name)}[{predicate}]"))
-        return ConditionBuilder(ast.Each(self._name, expression(predicate)))
+        return ConditionBuilder(ast.Each(self._name, with_running_values(expression(predicate), self._name)))
 
     def same(self, *attributes: str) -> ConditionBuilder:
         """`x[same(a, …)]`."""

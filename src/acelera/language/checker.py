@@ -15,6 +15,7 @@ from acelera.errors import Problem, QueryCheckError, Span, did_you_mean, listing
 from acelera.language import ast
 from acelera.language.aggregates import aggregate_names, find_aggregate
 from acelera.language.expressions import check_predicate
+from acelera.language.looking_back import looks_back
 from acelera.language.printer import name as written
 from acelera.language.printer import print_within
 from acelera.language.result import (
@@ -160,7 +161,8 @@ class _Checker:
                 )
             elif isinstance(node, ast.Filter):
                 for condition in ast.walk(node.condition):
-                    if not isinstance(condition, ast.Each | ast.Both | ast.Either):
+                    running = isinstance(condition, ast.Each) and looks_back(condition.predicate)
+                    if running or not isinstance(condition, ast.Each | ast.Both | ast.Either):
                         self.wrong(
                             "in NEXT a condition can speak of one event alone",
                             condition.span or node.span,
@@ -378,6 +380,11 @@ class _Checker:
                     held = self.variable(variable, bindings, node.span)
 
                     def lookup(attribute: ast.Attribute, held: Variable = held, variable: str = variable) -> Type:
+                        itself = attribute.name == variable and held.complete and variable not in held.attributes
+                        if itself and looks_back(predicate):
+                            hint = f"count() counts the events of {variable} so far"
+                            self.wrong(f"no attribute `{variable}` in {held.where}", attribute.span, hint)
+                            return UNKNOWN
                         return self.attribute(held, variable, attribute.name, attribute.span)
 
                     check_predicate(predicate, lookup, self.problems.append)

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NoReturn
 
-from acelera.errors import Problem, QuerySyntaxError, Span
+from acelera.errors import Span
 from acelera.language import ast
-from acelera.language.aggregates import find_aggregate
-from acelera.language.expressions import FUNCTIONS, MULTISET_PREDICATES
+from acelera.language.expressions import MULTISET_PREDICATES
+from acelera.language.looking_back import PREV, is_aggregate, with_running_values
+from acelera.language.printer import print_expression
+from acelera.language.printer import variable as variable_name
+from acelera.language.syntax_errors import fail as fail
 from acelera.language.tree import rebuilt
-
-
-def fail(message: str, span: Span | None, hint: str | None = None) -> NoReturn:
-    """Found while building; the text is filled in further up, where it is known."""
-    raise QuerySyntaxError([Problem(message, span, hint)])
 
 
 class Name(str):
@@ -62,7 +59,7 @@ def predicate_condition(predicate: ast.Expression) -> ast.Condition:
     """A predicate over variables as a condition: `Each` if it speaks of one variable, otherwise `Across`."""
     variables: set[str] = set()
     for node in ast.walk(predicate):
-        _refuse_aggregates(node)
+        _refuse_aggregates(node, predicate)
         if isinstance(node, Quantified) and isinstance(node.predicate, ast.Literal):
             variable, name = node.variable, node.predicate.value
             fail(f"`{variable}[…]` takes a condition", node.span, f"an attribute is written {variable}.{name}")
@@ -94,17 +91,40 @@ def predicate_condition(predicate: ast.Expression) -> ast.Condition:
     return ast.Each(variables.pop(), without_variable(predicate), span=first.span)
 
 
-def _refuse_aggregates(node: ast.Expression) -> None:
-    """A condition speaks of events; what is aggregated over them must first be an attribute of an event."""
-    if isinstance(node, ast.Total) and find_aggregate(node.function) is None and node.function != "log2_count":
+def _refuse_aggregates(node: ast.Expression, predicate: ast.Expression) -> None:
+    """A condition without brackets speaks of events; only inside brackets does it look back over those of a variable.
+
+    What is aggregated over all events of a variable must first be an attribute of an event.
+    """
+    if isinstance(node, ast.Prev) or (isinstance(node, ast.Call) and node.function == PREV):
+        fail("`prev` looks back over the events of a variable, so it stands inside x[…]", node.span, _inside(predicate))
+    if isinstance(node, ast.Running) and node.operand is None:
+        _refuse_count_of_nothing(node)
+    if isinstance(node, ast.Total | ast.Running) and not is_aggregate(node.function) and node.function != "log2_count":
         fail(f"`{node.function}` is no aggregate function, so it takes neither `*` nor IGNORE NULLS", node.span)
-    called = isinstance(node, ast.Call) and find_aggregate(node.function) and node.function not in FUNCTIONS
-    if called or isinstance(node, ast.Total):
-        assert isinstance(node, ast.Call | ast.Total)
+    called = isinstance(node, ast.Call) and is_aggregate(node.function)
+    if called or isinstance(node, ast.Total | ast.Running):
+        assert isinstance(node, ast.Call | ast.Total | ast.Running)
         hint = f"aggregate first, then filter: … AGG m[k <- {node.function}(…)] FILTER m.k > 2"
-        if isinstance(node, ast.Total) and node.variable is None:
+        if isinstance(node, ast.Total):
             hint = "count(*) is of all matches of a group: SUMMARIZE count(*) AS n MATCH … HAVING n > 2"
         fail(f"`{node.function}` is an aggregate function; a condition speaks of events", node.span, hint)
+
+
+def _refuse_count_of_nothing(node: ast.Running) -> None:
+    if node.function == "count":
+        hint = "count() counts the events of x so far inside x[…]: x[count() <= 5]"
+        fail("`count()` does not say what it counts", node.span, hint)
+    fail(f"`{node.function}` needs something in its brackets", node.span)
+
+
+def _inside(predicate: ast.Expression) -> str:
+    """How a predicate that looks back is written, if it speaks of one variable."""
+    attributes = [node for node in ast.walk(predicate) if isinstance(node, ast.Attribute)]
+    quantified = any(isinstance(node, Quantified) for node in ast.walk(predicate))
+    if quantified or len({node.variable for node in attributes}) != 1 or attributes[0].variable is None:
+        return "write x[price > prev(price)]; what speaks of several variables stands outside, without prev"
+    return f"write {variable_name(attributes[0].variable)}[{print_expression(without_variable(predicate))}]"
 
 
 def without_variable(predicate: ast.Expression) -> ast.Expression:
@@ -127,7 +147,12 @@ def _quantified(node: Quantified) -> ast.Condition:
     if isinstance(predicate, ast.Call) and predicate.function in MULTISET_PREDICATES:
         return _multiset_predicate(variable, predicate, node.variable.span)
     for inner in ast.walk(predicate):
-        _refuse_aggregates(inner)
+        if isinstance(inner, ast.Total):
+            fail(
+                f"`{inner.function}(*)` is of matches; inside brackets, count() counts the events of {variable} so far",
+                inner.span,
+                f"write {variable}[count() <= 5]",
+            )
         if isinstance(inner, Quantified):
             fail("`[…]` cannot stand inside `[…]`", inner.span, "combine the two conditions with AND")
         if isinstance(inner, ast.Call) and inner.function in MULTISET_PREDICATES:
@@ -144,7 +169,7 @@ def _quantified(node: Quantified) -> ast.Condition:
                 inner.span,
                 f"to compare variables, write the condition without brackets, as in {variable}.a < {inner.variable}.b",
             )
-    return ast.Each(variable, predicate, span=node.variable.span)
+    return ast.Each(variable, with_running_values(predicate, variable), span=node.variable.span)
 
 
 def _multiset_predicate(variable: str, call: ast.Call, span: Span | None) -> ast.Condition:

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from acelera.errors import Problem, Span, did_you_mean
 from acelera.language import ast
+from acelera.language.aggregates import find_aggregate
 from acelera.language.literals import parse_timestamp
 from acelera.language.types import (
     BOOL,
@@ -152,6 +153,10 @@ class _Checker:
                 return self._call(node, function, types)
             case ast.Cast(operand, target):
                 return self._cast(node, operand, target, types[0])
+            case ast.Prev():
+                return types[0]
+            case ast.Running(function, operand, _):
+                return INT if operand is None else self._running(operand, function, types[0])
         raise AssertionError(f"unknown expression {type(node).__name__}")
 
     def _literal(self, node: ast.Literal, value: object) -> Type:
@@ -232,7 +237,7 @@ class _Checker:
     def _call(self, node: ast.Call, name: str, types: Sequence[Type]) -> Type:
         function = FUNCTIONS.get(name)
         if function is None:
-            near = did_you_mean(name, (*FUNCTIONS, *MULTISET_PREDICATES))
+            near = did_you_mean(name, (*FUNCTIONS, *MULTISET_PREDICATES, "prev"))
             return self.wrong(f"there is no function `{name}`{near}", node.span, f"functions: {', '.join(FUNCTIONS)}")
         count, most = len(types), function.most
         if count < function.fewest or (most is not None and count > most):
@@ -245,6 +250,15 @@ class _Checker:
         if result is None:
             listed = ", ".join(str(given) for given in types)
             return self.wrong(f"`{name}` takes {function.takes}, but these are of types {listed}", node.span)
+        return result
+
+    def _running(self, operand: ast.Expression, name: str, given: Type) -> Type:
+        function = find_aggregate(name)
+        if function is None:
+            return self.wrong(f"there is no aggregate function `{name}`", operand.span)
+        result = function.result(given)
+        if result is None:
+            return self.wrong(f"`{name}` takes {function.takes}, but this is of type {given}", operand.span)
         return result
 
     def _cast(self, node: ast.Cast, operand: ast.Expression, target: str, given: Type) -> Type:

@@ -16,6 +16,7 @@ from acelera.errors import QuerySyntaxError
 from acelera.language import ast
 from acelera.language.conditions import Name, Quantified, fail, to_condition
 from acelera.language.expression_builder import ExpressionBuilder, no_tokens, span_of, whole
+from acelera.language.looking_back import looks_back
 from acelera.language.printer import print_within
 from acelera.language.syntax_errors import explain_syntax_error
 from acelera.language.totals import with_totals
@@ -37,6 +38,8 @@ def parse_expression(text: str) -> ast.Expression:
         fail("the expression is empty", None)
     condition = parse_condition(f"x[({text}) IS NULL]")  # so that it is read as an expression, whatever it is
     assert isinstance(condition, ast.Each) and isinstance(condition.predicate, ast.IsNull)
+    if looks_back(condition.predicate):
+        fail("`prev` and aggregates look back over the events of a variable, which stand only inside x[…]", None)
     return condition.predicate.operand
 
 
@@ -280,14 +283,17 @@ class _AstBuilder(ExpressionBuilder):
     def each(self, items: list[Any]) -> Quantified:
         return Quantified(items[0], items[2], span_of(*items))
 
-    # totals
+    # totals, and aggregates inside x[…]
 
     def total_of_matches(self, items: list[Any]) -> ast.Total:
         return ast.Total(items[0].lower(), span=span_of(*items))
 
-    def total_ignoring_nulls(self, items: list[Any]) -> ast.Total:
-        function, variable, attribute = no_tokens(items)
-        return ast.Total(function.lower(), str(variable), str(attribute), True, span=span_of(*items))
+    def call_of_nothing(self, items: list[Any]) -> ast.Running:
+        return ast.Running(items[0].lower(), span=span_of(*items))
+
+    def call_ignoring_nulls(self, items: list[Any]) -> ast.Running:
+        function, operand = no_tokens(items)
+        return ast.Running(function.lower(), operand, True, span=span_of(*items))
 
 
 def _nodes(items: Sequence[Any]) -> list[Any]:

@@ -285,6 +285,11 @@ def _expression(node: ast.Expression, made: Sequence[_Piece]) -> _Piece:
             return _Piece(f"{made[0].at_least(_SUM)} {_not(negated)}LIKE {string(pattern)}", _COMPARISON)
         case ast.Call(function, _):
             return _Piece(f"{_called(function)}({', '.join(piece.text for piece in made)})", _PRIMARY)
+        case ast.Prev():
+            return _Piece(f"prev({made[0].text})", _PRIMARY)
+        case ast.Running(function, _, ignore):
+            argument = made[0].text if made else ""
+            return _Piece(f"{_called(function)}({argument}{' IGNORE NULLS' if ignore else ''})", _PRIMARY)
         case ast.Total(function, None):
             return _Piece(f"{_called(function)}(*)", _PRIMARY)
         case ast.Total(function, str() as held, attribute, ignore):

@@ -66,10 +66,6 @@ def _in_items(word: str, kind: str, before: str, expected: Collection[str]) -> s
     """Slips between SUMMARIZE and MATCH."""
     if word in ("PARTITION", "WITHIN", "BY", "OVER", "EVERY", "HAVING"):
         return f"{word} follows the formula; {_order()}"
-    if kind == "RPAR" and _ends(before, r"\bcount\s*\("):
-        return "count(*) counts matches, count(x) the events of the variable x"
-    if kind == "RPAR" and _ends(before, r"\w\s*\("):
-        return "an aggregate takes an attribute of a variable, as in sum(x.price)"
     if kind == "STAR" and _ends(before, r"(\bsummarize|,)"):
         return "matches are counted by count(*)"
     if _ends(before, r"\b(summarize\s+|\(\s*)distinct"):

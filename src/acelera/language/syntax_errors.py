@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 import lark
 
-from acelera.errors import Problem, Span, nearest
+from acelera.errors import Problem, QuerySyntaxError, Span, nearest
 from acelera.language.summary_hints import has_formula, hint_on_summaries, summarizes
 
 _CLAUSES = {"SELECT", "FROM", "MATCH", "PARTITION", "WITHIN"}
@@ -90,6 +90,11 @@ _FOREIGN = {
     "OVER": "SELECT has no window functions; compute them on the resulting table",
     "EVERY": "a query finds every match; just write the formula",
 }
+
+
+def fail(message: str, span: Span | None, hint: str | None = None) -> NoReturn:
+    """Found while building; the text is filled in further up, where it is known."""
+    raise QuerySyntaxError([Problem(message, span, hint)])
 
 
 def explain_syntax_error(error: lark.UnexpectedInput, text: str, start: str) -> Problem:
@@ -375,7 +380,7 @@ def _unclosed(text: str) -> int | None:
 def _readable(expected: Iterable[str], before: str) -> str:
     """Names of terminals as a person would say them, the likeliest first."""
     names = set(expected)
-    if "COMPARISON" in names:
+    if {"IGNORE", "OR"} <= names:
         names.discard("IGNORE")  # which is for aggregates alone
     if "NUMBER" in names and names & {"$END", "RPAR"}:
         names.discard("NUMBER")  # a duration may go on

@@ -30,6 +30,20 @@ def with_totals(expression: ast.Expression) -> ast.Expression:
                     node.span,
                     f"a total over the events of {node.variable} is written sum({node.variable}.price)",
                 )
+            case ast.Running(function, ast.Attribute(str() as variable, name), True):
+                return ast.Total(function, variable, name, True, span=node.span)
+            case ast.Running(function, None, _):
+                counts = "count(*) counts matches, count(x) the events of the variable x"
+                takes = "an aggregate takes an attribute of a variable, as in sum(x.price)"
+                fail(
+                    f"`{function}` needs something in its brackets", node.span, counts if function == "count" else takes
+                )
+            case ast.Running(function, _, _):
+                fail(
+                    f"with IGNORE NULLS, `{function}` takes an attribute of a variable",
+                    node.span,
+                    f"write {function}(x.price IGNORE NULLS)",
+                )
             case ast.Call(function, (ast.Attribute(variable, name),)) if is_total(function):
                 held, attribute = (name, None) if variable is None else (variable, name)
                 return ast.Total(function, held, attribute, span=node.span)

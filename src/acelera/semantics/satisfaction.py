@@ -8,6 +8,7 @@ from itertools import pairwise, product
 from acelera.language import ast
 from acelera.language.evaluation import compare, evaluate
 from acelera.language.events import Bag, ComplexEvent, Event, Value, complex_event, seen
+from acelera.language.looking_back import asks_before, looks_back
 from acelera.language.tree import children, rebuilt
 from acelera.semantics.aggregation import aggregated
 
@@ -78,33 +79,28 @@ def holds(predicate: ast.Expression, events: dict[str, Event], default: str = ""
     return evaluate(predicate, lambda node: events[node.variable or default].value(node.name)) is True
 
 
-def looks_back(predicate: ast.Expression) -> bool:
-    """Whether a predicate inside x[…] speaks of other events of x than the one that it is asked of."""
-    return any(isinstance(node, ast.Prev | ast.Running) for node in ast.walk(predicate))
-
-
 def holds_so_far(predicate: ast.Expression, event: Event, events: Bag) -> bool:
     """Whether a predicate with prev(…) or aggregates holds of an event of x, where x holds these events.
 
     The events so far are those at its position or before. One with prev must hold with each event at the last position
     before that has any; where there is none it is not asked, whatever else it speaks of.
     """
-    so_far = tuple(e for e in events if e.position <= event.position)
-    if not any(isinstance(node, ast.Prev) for node in ast.walk(predicate)):
-        return holds_of(predicate, event, None, so_far)
+    if not asks_before(predicate):
+        return value_so_far(predicate, event, events) is True
     earlier = [e for e in events if e.position < event.position]
     previous = [e for e in earlier if e.position == max(other.position for other in earlier)]
-    return all(holds_of(predicate, event, before, so_far) for before in previous)
+    return all(value_so_far(predicate, event, events, before) is True for before in previous)
 
 
-def holds_of(predicate: ast.Expression, event: Event, before: Event | None, so_far: Bag) -> bool:
-    """Whether a predicate is TRUE of one event, the one before it, and the events so far."""
+def value_so_far(expression: ast.Expression, event: Event, events: Bag, before: Event | None = None) -> Value:
+    """The value of an expression at one event of x, where x holds these events and `before` is the one before it."""
+    so_far = [e for e in events if e.position <= event.position]
 
     def value_of(node: ast.Expression) -> Value:
         match node:
             case ast.Prev(operand):
                 assert before is not None, "it is asked only of events that have one before"
-                return value(operand, before)
+                return value_so_far(operand, before, events)
             case ast.Running(_, None, _):
                 return len(so_far)
             case ast.Running(name, operand, ignore_nulls) if operand is not None:
@@ -118,7 +114,7 @@ def holds_of(predicate: ast.Expression, event: Event, before: Event | None, so_f
     def known(node: ast.Expression, made: Sequence[ast.Expression]) -> ast.Expression:
         return ast.Literal(value_of(node)) if isinstance(node, ast.Prev | ast.Running) else rebuilt(node, made)
 
-    return value(ast.fold(predicate, known, below), event) is True
+    return value(ast.fold(expression, known, below), event)
 
 
 def value(expression: ast.Expression, event: Event) -> Value:

@@ -120,7 +120,8 @@ def batch_shares(query: CompiledQuery, counts: bool) -> Shares:
         return Shares(WINDOWS) if strategy.spans.length + strategy.spans.every < LONGEST else Shares(WHOLE)
     if clauses.within is not None:
         return merged(STARTS)
-    chained = not (plan.split_by or isinstance(strategy.layout, str) or strategy.layout.carries)
+    alone = plan.split_by or plan.neighbours  # the first event of a stretch would not know the one before it
+    chained = not (alone or isinstance(strategy.layout, str) or strategy.layout.carries)
     reachable = reachable_sets(plan, MOST_SETS) if chained else None
     return Shares(WHOLE) if reachable is None else Shares(STRETCHES, reachable=reachable)
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from acelera.automata.terms import Attr, Const, Environment, Identical, Position, Sql, Term, holds
-from acelera.engine.frames import Frame, attribute_type
+from acelera.automata.terms import Attr, Const, Earlier, Environment, Identical, Position, Sql, Term, holds
+from acelera.engine.frames import Frame, attribute_type, earlier
 from acelera.engine.predicates.masks import predicate_mask
 from acelera.language import ast
 from acelera.language.conditions import replace_attributes
@@ -103,7 +103,7 @@ def mask_of(test: Term, schema: Schema) -> Mask:
     if isinstance(test, Identical) and test.left == Position() and isinstance(test.right, Const):
         place = test.right.constant
         return lambda frame: frame.positions == place
-    if isinstance(test, Sql) and all(isinstance(term, Attr | Const) for _, term in test.leaves):
+    if isinstance(test, Sql) and all(isinstance(term, Attr | Earlier | Const) for _, term in test.leaves):
         predicate = over_columns(test)
         names = [node.name for node in ast.walk(predicate) if isinstance(node, ast.Attribute)]
         compute = predicate_mask(predicate, {name: attribute_type(name, schema) for name in names})
@@ -119,6 +119,8 @@ def over_columns(test: Sql) -> ast.Expression:
         term = bound[(node.variable, node.name)]
         if isinstance(term, Attr):
             return ast.Attribute(None, term.name)
+        if isinstance(term, Earlier):
+            return ast.Attribute(None, earlier(term.name))
         assert isinstance(term, Const)
         return ast.Literal(term.constant)
 

@@ -30,7 +30,6 @@ from acelera.engine.frames import attribute_type
 from acelera.engine.plan import looks_at_one_event
 from acelera.engine.registers import opcodes as op
 from acelera.engine.registers.code import COMPARISONS, FORMS, NO_INSTRUCTION, TIMES, UNITS, Cell, Input, flavour
-from acelera.engine.registers.dependencies import reads
 from acelera.engine.registers.sql_instructions import push_expression
 from acelera.engine.registers.writer import Pushed, Writer
 from acelera.language import ast
@@ -141,8 +140,9 @@ class Terms:
                 emit(op.COMPARE, op.GT, op.INTEGERS)
             case IfSet(predicate):
                 self.push(predicate)
-                for read in reads(predicate):
-                    emit(op.OR_UNSET, self.cells[read.name].at)
+                for part in predicate.parts():
+                    if isinstance(part, Reg):  # of an aggregate there is always a value
+                        emit(op.OR_UNSET, self.cells[part.name].at)
             case Identical(left, right):
                 emit(op.IDENTICAL, int(self._push_pair(left, right).wide))
             case _:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from acelera.automata.terms import Attr, subterms
+from acelera.automata.terms import Attr, Earlier, subterms
 from acelera.engine.frames import column_of
 from acelera.engine.plan import Plan
 from acelera.language.checker import Checked
@@ -29,7 +29,7 @@ def columns_read(checked: Checked, plan: Plan, given_tests: Sequence[int] = ()) 
     assert schema is not None
     terms = [test for number, test in enumerate(plan.tests) if number not in given_tests]
     terms += [term for each in (plan, *plan.guards) for term in each.terms()]
-    names = {part.name for term in terms for part in subterms(term) if isinstance(part, Attr)}
+    names = {part.name for term in terms for part in subterms(term) if isinstance(part, Attr | Earlier)}
     columns = {column_of(name, schema) for name in names}
     columns |= {*columns_kept(checked, plan), *schema.order_by, *plan.split_by}
     if plan.by_value:

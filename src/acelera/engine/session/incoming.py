@@ -17,6 +17,7 @@ from acelera.engine.positions import absolute_positions_matter
 from acelera.engine.predicates.letters import LETTER, Alphabet
 from acelera.engine.results.needs import columns_read
 from acelera.engine.session.description import described
+from acelera.engine.session.neighbours import Neighbours
 from acelera.engine.session.order import Order, Standing
 from acelera.engine.session.partitions import Partitions
 from acelera.engine.storage import validation as check
@@ -57,6 +58,7 @@ class Incoming:
         partition_by = [key.name for key in checked.clauses.partition_by]
         counted_for_ever = absolute_positions_matter(checked, plan)
         self.partitions = Partitions(partition_by, plan.split_by, checked.schema, counted_for_ever)
+        self._neighbours = Neighbours(plan.neighbours, bool(partition_by), checked.schema)
         self.events = 0
         self._order = Order(checked.schema, partition_by, ties, numbered)
         self._times, self._times_from = np.empty(0, np.int64), 0
@@ -117,6 +119,7 @@ class Incoming:
 
     def read(self, frame: Frame, partitions: Ints, first: int) -> Events:
         """The events of rows that were taken, of which the first has this number among those that are stored."""
+        self._neighbours.join(frame, partitions)
         letters, ticks = self.alphabet.read(frame), self._window.ticks(frame)
         keys = self.partitions.keys_of(frame, partitions)
         rows, within = np.arange(first, first + len(frame), dtype=np.int32), np.arange(len(frame))
@@ -160,6 +163,7 @@ class Incoming:
         keys, partitions = self.partitions.forget_idle(busy, np.concatenate((self._order.tied, *held)))
         if partitions is not None:
             self._order.keep_keys(partitions)
+            self._neighbours.keep_partitions(partitions)
         return keys, partitions
 
     def types_not_seen(self) -> bool:
@@ -183,7 +187,7 @@ class Incoming:
         """Its sections of a snapshot."""
         columns = pa.schema([pa.field(name, kind.arrow) for name, kind in self.stream.columns.items()])
         empty = pa.RecordBatch.from_pylist([], schema=columns)
-        return {"columns": empty, **self.partitions.dump(), "times": self._times}
+        return {"columns": empty, **self.partitions.dump(), **self._neighbours.dump(), "times": self._times}
 
     def load(self, sections: Mapping[str, Any]) -> None:
         """Go on from a snapshot."""
@@ -192,6 +196,7 @@ class Incoming:
         check.whole("state", self.events, self._times_from, self.floor)
         self._order.load(state["order"])
         self.partitions.load(sections, self.events)
+        self._neighbours.load(sections)
         self._times = check.array(sections, "times", np.int64)
         check.ascending("times", self._times)
 
