@@ -58,8 +58,8 @@ def assert_same(program: Any, made: dict[str, pa.Table], table: pa.Table) -> Non
 
 @pytest.mark.parametrize("text", [KEYED, APART], ids=["keys in common", "no key in common"])
 def test_what_is_all_there(text: str, to_frame: Callable[[pa.Table], Any]) -> None:
-    program, table = ac.program(text), rows(150)
-    found = program.run(to_frame(table.take(pa.array(np.random.default_rng(2).permutation(150)))), **ORDER)
+    program, table = ac.program(text), rows(90)
+    found = program.run(to_frame(table.take(pa.array(np.random.default_rng(2).permutation(90)))), **ORDER)
     assert all(each.num_rows for each in program.run(table, **ORDER).values())
     assert_same(program, collected(found), table)
 
