@@ -39,6 +39,7 @@ LAYERS = """
     stages
     xchangeeq
     trepl
+    streams
     rule_languages
     notebook
     acelera

@@ -153,6 +153,10 @@ class CheckedQuery:
         checked = self.pattern.check(self.clauses, schema)
         return with_rows_of_events(checked, ties) if rows == "events" else checked
 
+    def compiled(self, schema: Schema) -> CompiledQuery:
+        """The query over a stream of this schema, as it is run here and elsewhere."""
+        return self._compiled(schema)
+
     def _compiled(self, schema: Schema, rows: str = "matches", ties: str = "error") -> CompiledQuery:
         """The query over a stream of this schema: what is run, here and elsewhere."""
         from acelera.engine.compiled_query import compiled_query

@@ -203,6 +203,21 @@ class Query(CheckedQuery):
             warn_of_misspelt_types(self.pattern.event_types, arrow, schema)
         return find(self._about(), self._compiled(schema), table, ties, limits)
 
+    def placed(
+        self, table: pa.Table, schema: Schema, ties: str, until: int | None = None
+    ) -> tuple[list[dict[str, Any]], list[tuple[int, int]]]:
+        """The matches in a table by their meaning, and the rows at which each starts and ends, counted in order.
+
+        The stream is complete up to the time `until`, in nanoseconds; without it, up to its largest time.
+        """
+        checked = self.pattern.check(self.clauses, schema)
+        found = semantics.complex_events(
+            checked, to_rows(table, schema), ties, self._matches(schema, "semantics"), until
+        )
+        columns = checked.result.columns
+        rows = [{each.name: semantics.present(c, each, self.clauses, part) for each in columns} for part, c in found]
+        return rows, [(part.places[c.start - 1], part.places[c.end - 1]) for part, c in found]
+
     def _about(self) -> About:
         from acelera.report import About
 
@@ -409,7 +424,12 @@ def _judged(checked: Checked, rows: list[dict[str, Any]], ties: str, matches: se
 
 
 def _of_text(text: str, bag_union: BagUnion) -> Query:
-    tree = _window_outside(parse_query(text))
+    return of_tree(parse_query(text), text, bag_union)
+
+
+def of_tree(tree: ast.Query, text: str, bag_union: BagUnion = "once") -> Query:
+    """A query from its tree, of which the places are in a text: that of the query, or one that holds it."""
+    tree = _window_outside(tree)
     return Query(FormulaPattern(tree.formula, text, bag_union), tree.clauses)
 
 

@@ -49,13 +49,16 @@ def check(context: click.Context, /, **given: Any) -> None:
     of `acelera run`. If it ends with .trepl, it is a program over changes; its schema is an object with the attributes
     of each relation, or it is taken from the --source of each.
 
+    If it ends with .acelp, it is a program of statements, whose schema is that of a query, or that of INPUTs.
+
     \b
     Examples:
       acelera check examples/rise.acel --schema examples/stocks.json --order-by ts
       acelera check examples/fire.xceq examples/sensors.csv
+      acelera check examples/waves.acelp examples/ticks.csv --order-by ts
     """
     refuse_options(context)
-    if context.obj["language"] == "xchangeeq":
+    if context.obj["language"] in ("xchangeeq", "streams"):
         from acelera.cli.programs.describe_program import check_program
 
         check_program(given)
@@ -95,7 +98,8 @@ def explain(context: click.Context, /, **given: Any) -> None:
 
     Of a program, a file .xceq, it says what is made before what, and its rules in normal form; with a schema or INPUTs
     also how they are run, what is kept, for how long and why. Of a program over changes, a file .trepl, it says so with
-    a schema or the --source of each relation.
+    a schema or the --source of each relation. Of a program of statements, a file .acelp, it says what each reads, and
+    what is said of its query.
 
     \b
     Examples:
@@ -103,7 +107,7 @@ def explain(context: click.Context, /, **given: Any) -> None:
       acelera explain examples/fire.xceq examples/sensors.csv
     """
     refuse_options(context)
-    if context.obj["language"] == "xchangeeq":
+    if context.obj["language"] in ("xchangeeq", "streams"):
         from acelera.cli.programs.describe_program import explain_program
 
         explain_program(given)
@@ -147,7 +151,7 @@ def _options(given: dict[str, Any]) -> dict[str, Any]:
 def draw(file: Any, kind: str | None, output: str) -> None:
     """Draw the automaton of the query in the file QUERY. DOT, for Graphviz, and Mermaid are texts; SVG is a picture.
 
-    Of a program, a file .xceq or .trepl, it draws what is made of what.
+    Of a program, a file .xceq, .trepl or .acelp, it draws what is made of what.
 
     \b
     Examples:
@@ -192,4 +196,8 @@ def _drawing(file: Any) -> Any:
         from acelera.trepl.program import trepl
 
         return trepl(read_text(file)).draw()
+    if language == "streams":
+        from acelera.streams.program import streams
+
+        return streams(read_text(file)).draw()
     return query(read_text(file)).automaton.draw()

@@ -10,7 +10,7 @@ from click.core import ParameterSource
 
 from acelera.rule_languages import language_of
 
-SUFFIXES = {".xceq": "xchangeeq", ".trepl": "trepl"}
+SUFFIXES = {".xceq": "xchangeeq", ".trepl": "trepl", ".acelp": "streams"}
 """The languages of programs by the endings of files."""
 
 _ON_SPARK = "streams run on Spark, and a program at the command line runs in this process; run it on Spark from Python"
@@ -37,6 +37,16 @@ _OF_QUERIES_IN_CHANGES = {
     "ties": "changes of one instant are one stage; --granularity says what an instant is",
 }
 
+_OF_QUERIES_ALONE = {
+    "partition_by": "a program of statements says it itself: STREAM … PARTITION BY",
+    "rows": "an event of a stream has the columns that its statement selects",
+    "matches": "--events says how much the page of a program shows",
+    "stream": _ON_SPARK,
+    "checkpoint": _ON_SPARK,
+    "watermark": _ON_SPARK,
+    "once": _ON_SPARK,
+}
+
 _EVENTS = ("time", "begin", "end", "time_unit", "longest")
 """Options that say when events happen."""
 _CHANGES = ("source", "granularity", "zone", "database", "max_tuples")
@@ -46,7 +56,8 @@ _TIMES = "for events; the time of changes is said with their source: --source or
 
 REFUSED: dict[str | None, dict[str, str]] = {
     None: {
-        **dict.fromkeys((*_EVENTS, "method"), "for programs, which are files .xceq"),
+        **dict.fromkeys(_EVENTS, "for programs, which are files .xceq"),
+        "method": "for programs, which are files .xceq or .acelp",
         **dict.fromkeys(_CHANGES, "for programs over changes, which are files .trepl"),
     },
     "xchangeeq": {
@@ -57,6 +68,11 @@ REFUSED: dict[str | None, dict[str, str]] = {
         **{name: f"for queries; {why}" for name, why in _OF_QUERIES_IN_CHANGES.items()},
         **dict.fromkeys(_EVENTS, _TIMES),
         "type_column": "for events; the changes of each relation have a source of their own",
+    },
+    "streams": {
+        **{name: f"for queries; {why}" for name, why in _OF_QUERIES_ALONE.items()},
+        **dict.fromkeys(_EVENTS, "for programs of rules; the events of statements are ordered by --order-by"),
+        **dict.fromkeys(_CHANGES, "for programs over changes, which are files .trepl"),
     },
 }
 """For each language, and for queries under None, options that are for something else, and for what."""
@@ -73,7 +89,7 @@ def language_in(file: Any) -> str | None:
         held = _language_held(file)
         for suffix, known in SUFFIXES.items():
             if known == held:
-                raise click.UsageError(f"`{name}` holds a program of rules; the names of programs end with {suffix}")
+                raise click.UsageError(f"`{name}` holds a program; the names of such programs end with {suffix}")
     return language
 
 

@@ -83,7 +83,7 @@ def report(context: click.Context, /, **given: Any) -> None:
 
     Of a program, a file .xceq, the page shows the rules, the events that came in and those that were derived, on a
     timeline, and what each was made from. It runs in this process. Of a program over changes, a file .trepl, it shows
-    the changes, and what rules did when.
+    the changes, and what rules did when. Of a program of statements, a file .acelp, it shows the events of each stream.
 
     \b
     Examples:

@@ -100,6 +100,10 @@ def run(context: click.Context, /, **given: Any) -> None:
     separated by +. OUT is a folder with a file for each derived event and each rule. Commands of SQL are done if there
     is a --database, each once, however often it runs.
 
+    If QUERY ends with .acelp, it is a program of statements STREAM name AS SELECT … MATCH …;, each of which makes
+    events of its matches, for later ones to use. It runs in this process. INPUTs, --order-by, --type-column,
+    --event-type and --ties are those of a query; OUT is a folder with a file for each stream.
+
     \b
     Examples:
       acelera run examples/rise.acel examples/ticks.csv --order-by ts
@@ -108,6 +112,7 @@ def run(context: click.Context, /, **given: Any) -> None:
       acelera run q.acel incoming --stream --order-by ts --checkpoint state -o matches
       acelera run examples/fire.xceq examples/sensors.csv -o derived
       acelera run rules.xceq temp=temp.parquet smoke=smoke.csv --time ts
+      acelera run examples/waves.acelp examples/ticks.csv --order-by ts -o waves
       acelera run rules.trepl --source stock=ticks.parquet,time=at -o out
       acelera run rules.trepl --source orders=debezium:shop.jsonl,table=orders --database shop.db
 
@@ -122,7 +127,7 @@ def run(context: click.Context, /, **given: Any) -> None:
     context.obj["debug"] = given["debug"]
     refuse_options(context)
     demand_inputs(context)
-    if context.obj["language"] == "xchangeeq":
+    if context.obj["language"] in ("xchangeeq", "streams"):
         from acelera.cli.programs.run_program import run_program
 
         run_program(given)

@@ -31,22 +31,23 @@ from acelera.spark.watermarks import check_requirements, check_watermark, delay_
 class Streamed(Mapping[str, Any]):
     """All that a program derives from a stream: a frame for each label, as `run` gives it for tables.
 
-    `frame` has the columns type, begin and end, and a struct for each label that has children. What is written of
+    `frame` has the columns type and those of times, and a struct for each label that has children. What is written of
     `streamed["fire"]` and of `streamed["burnt_down"]` are two streams to Spark, each of which runs the whole program.
     """
 
     frame: Any
     outputs: Mapping[str, pa.Schema] = field(repr=False)
+    times: tuple[str, ...] = (BEGIN, END)
 
     def __getitem__(self, label: str) -> Any:
-        """The events of one label: begin, end, and their children."""
+        """The events of one label: their times, and their children."""
         from pyspark.sql import functions
 
         if label not in self.outputs:
             near = did_you_mean(label, self.outputs)
             raise UsageError(f"no rule makes `{label}`{near} (it has {listing(self.outputs)})")
         children = self.outputs[label].names
-        taken = next((name for name in children if name.lower() in (BEGIN, END)), None)
+        taken = next((name for name in children if name.lower() in map(str.lower, self.times)), None)
         if taken is not None:
             raise UsageError(
                 f"`{label}` has a child `{taken}`, which would stand beside the time of that name; take it out of "
@@ -54,7 +55,7 @@ class Streamed(Mapping[str, Any]):
             )
         own = self.frame.filter(functions.col(TYPE) == label)
         inner = (functions.col(f"{quoted(label)}.{quoted(name)}").alias(name) for name in children)
-        return own.select(BEGIN, END, *inner)
+        return own.select(*map(quoted, self.times), *inner)
 
     def __contains__(self, label: object) -> bool:
         return label in self.outputs
@@ -99,16 +100,16 @@ def _result(task: ProgramTask, late_events: str | None, tells_case: bool) -> pa.
     """The columns of the result, with one for late events if it has a name."""
     data = [pa.field(label, pa.struct(schema)) for label, schema in task.outputs.items() if len(schema)]
     found = pa.schema([(TYPE, pa.string()), (BEGIN, TIMESTAMP), (END, TIMESTAMP), *data])
-    _refuse_taken(found.names, tells_case)
+    refuse_taken(found.names, 3, tells_case)
     if late_events is None:
         return found
-    _refuse_taken([TYPE, BEGIN, END, *task.labels], tells_case)
+    refuse_taken([TYPE, BEGIN, END, *task.labels], 3, tells_case)
     return with_late_events(found, late_events, task.late_type)
 
 
-def _refuse_taken(names: Sequence[str], tells_case: bool) -> None:
-    """Labels are columns, and Spark need not tell those apart by case."""
-    taken = next((name for name in names[3:] if name in names[:3]), None)
+def refuse_taken(names: Sequence[str], own: int, tells_case: bool) -> None:
+    """Labels are columns behind so many others, and Spark need not tell those apart by case."""
+    taken = next((name for name in names[own:] if name in names[:own]), None)
     alike = (taken, taken) if taken else None if tells_case else names_alike(names)
     if alike is not None:
         raise UsageError(

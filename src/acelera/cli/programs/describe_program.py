@@ -36,7 +36,8 @@ def explain_program(given: Mapping[str, Any]) -> None:
 
 def explained(job: ProgramJob, described: object) -> str:
     """What a program is and how it runs, with the options of the command line."""
-    return job.program.explain(described, **job.options).replace("longest=…", "--longest …")
+    text: str = job.program.explain(described, **job.options)
+    return text.replace("longest=…", "--longest …")
 
 
 def _described(job: ProgramJob, schema_file: Path | None) -> object:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -10,7 +10,6 @@ import pyarrow as pa
 from acelera.cli.programs.program_job import ProgramJob
 from acelera.cli.progress import Progress
 from acelera.cli.sources import Source, sources_of
-from acelera.programs.options import How, how
 
 
 @dataclass(frozen=True)
@@ -49,19 +48,18 @@ def program_files(job: ProgramJob, progress: Progress) -> ProgramFiles:
     """Look at the types of the columns; text is read once to find out."""
     if any(inputs.format != "parquet" for inputs in job.inputs.values()):
         progress.begin("looking at types")
-    told = how(job.options)
-    sources = {label: sources_of(inputs, told.times, progress.advance) for label, inputs in job.inputs.items()}
-    return ProgramFiles(sources, _schemas(sources, told))
+    sources = {label: sources_of(inputs, job.times, progress.advance) for label, inputs in job.inputs.items()}
+    return ProgramFiles(sources, _schemas(sources, job.times))
 
 
-def _schemas(sources: Mapping[str | None, list[Source]], told: How) -> dict[str | None, pa.Schema]:
+def _schemas(sources: Mapping[str | None, list[Source]], names: Sequence[str]) -> dict[str | None, pa.Schema]:
     """The columns of each label. Texts without rows tell no types, so their times are those of the others."""
     schemas = {label: each[0].schema for label, each in sources.items()}
     empty = [
         label for label, each in sources.items() if each[0].format != "parquet" and not any(one.rows for one in each)
     ]
     known = next((schema for label, schema in schemas.items() if label not in empty), None)
-    times = [] if known is None else [known.field(name) for name in told.times if name in known.names]
+    times = [] if known is None else [known.field(name) for name in names if name in known.names]
     for label in empty:
         for time in times:
             if time.name in schemas[label].names:

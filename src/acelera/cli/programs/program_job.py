@@ -8,21 +8,32 @@ from typing import Any
 
 import click
 
-from acelera.cli.arguments import read_text
+from acelera.cli.arguments import listed, read_text
 from acelera.cli.group import in_options
 from acelera.cli.inputs import Input, Inputs, find_inputs_by_type
+from acelera.cli.program_or_query import language_in
 from acelera.errors import UsageError
 from acelera.programs.options import Options, how
-from acelera.xchangeeq.program import Program, xchangeeq
+from acelera.streams.program import Options as StreamOptions
+from acelera.streams.program import Program as StreamProgram
+from acelera.streams.program import streams
+from acelera.xchangeeq.program import Program as RuleProgram
+from acelera.xchangeeq.program import xchangeeq
 
 
 @dataclass(frozen=True)
 class ProgramJob:
-    """A program, its inputs by label (under None if a column tells it), and the options of `Program.run`."""
+    """A program, its inputs by label (under None if a column tells it), and the options of `Program.run`.
 
-    program: Program
+    `times` are the columns that tell times, or the order of events. `ties` is None where there are none.
+    """
+
+    program: Any  # RuleProgram | StreamProgram, which have the same methods, with options of their own
     inputs: Mapping[str | None, Inputs]
-    options: Options
+    options: Options | StreamOptions
+    times: tuple[str, ...]
+    type_column: str
+    ties: str | None = None
 
     @property
     def parts(self) -> list[Input]:
@@ -32,10 +43,8 @@ class ProgramJob:
 
 def program_job(given: Mapping[str, Any]) -> ProgramJob:
     """What the options that all commands share ask for."""
-    options = program_options(given)
-    job = ProgramJob(
-        xchangeeq(read_text(given["file"])), find_inputs_by_type(given["arguments"], given["kind"]), options
-    )
+    inputs = find_inputs_by_type(given["arguments"], given["kind"])
+    job = _of_statements(given, inputs) if language_in(given["file"]) == "streams" else _of_rules(given, inputs)
     for part in job.parts:
         if part.remote:
             raise click.UsageError(f"`{part.path}` is not on this machine, and programs run here; copy it to a file")
@@ -44,6 +53,24 @@ def program_job(given: Mapping[str, Any]) -> ProgramJob:
                 f"`{part.path}` holds folders that are named key=value, which are not read here; name the files"
             )
     return job
+
+
+def _of_rules(given: Mapping[str, Any], inputs: Mapping[str | None, Inputs]) -> ProgramJob:
+    options = program_options(given)
+    told = how(options)
+    program: RuleProgram = xchangeeq(read_text(given["file"]))
+    return ProgramJob(program, inputs, options, told.times, told.type_column)
+
+
+def _of_statements(given: Mapping[str, Any], inputs: Mapping[str | None, Inputs]) -> ProgramJob:
+    order, type_column = listed(given["order_by"]), given["type_column"]
+    options: StreamOptions = {
+        "order_by": order or None,
+        "type_column": type_column,
+        "event_type": given["event_type"],
+    }
+    program: StreamProgram = streams(read_text(given["file"]))
+    return ProgramJob(program, inputs, options, tuple(order), type_column, given.get("ties"))
 
 
 def program_options(given: Mapping[str, Any]) -> Options:

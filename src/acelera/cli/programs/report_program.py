@@ -26,7 +26,8 @@ def find_by_program(job: ProgramJob | ChangeJob, progress: Progress, events: int
         return job.program.findings(sources, job.options, most)
     tables = program_files(job, progress).read(progress)
     progress.begin("running")
-    return job.program.findings(tables, job.options, most)
+    run: Run = job.program.findings(tables, job.options, most)
+    return run
 
 
 def summary(run: Run, seconds: float) -> str:

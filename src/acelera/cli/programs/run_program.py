@@ -16,8 +16,10 @@ from acelera.cli.programs.program_job import ProgramJob, program_job
 from acelera.cli.programs.program_outputs import file_stems, show_tables, told_files, told_limit, write_tables
 from acelera.cli.progress import Progress, count, progress
 from acelera.cli.terminal_tables import console, table_of
-from acelera.programs.options import how
 from acelera.spelling import warn_of_missing_types
+
+_REMEDY = "let the rule make an event for each value"
+_REMEDY_IN_STATEMENTS = "select an aggregate of the values: SELECT max(x.v)"
 
 
 def run_program(given: Mapping[str, Any]) -> None:
@@ -52,10 +54,12 @@ def _derived(
     tables = files.read(shown)
     if output is not None:
         for schema in job.program.check(tables, **job.options).values():
-            refuse_unfit(output, schema, "let the rule make an event for each value")
+            refuse_unfit(output, schema, _REMEDY if job.ties is None else _REMEDY_IN_STATEMENTS)
     shown.begin("running")
+    if job.ties is not None:
+        return files.rows, job.program.run(tables, method=method, ties=job.ties, **job.options)
     found = job.program.run(tables, method=method, **job.options)
     if isinstance(tables, pa.Table):
-        labels = set(tables.column(how(job.options).type_column).unique().to_pylist())
+        labels = set(tables.column(job.type_column).unique().to_pylist())
         warn_of_missing_types(set(job.program.labels), labels, not any(each.num_rows for each in found.values()))
     return files.rows, found
