@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
 
 from acelera.language import ast
+from acelera.language.absence import longest_wait
 from acelera.language.checker import Checked
 from acelera.language.events import ComplexEvent
 from acelera.language.parser import parse_query
@@ -28,6 +30,7 @@ def listed(text: str, stream: str | pa.Table, order_by: str | None = None, **opt
     query = parse_query(text)
     schema = schema_of(table.schema).ordered_by(order_by)
     checked = Checked(query.clauses, schema, dict.fromkeys(_bound(query.formula), EMPTY), Result(()))
+    checked = replace(checked, waits=longest_wait(query.formula))
     matches = meaning(query.formula, schema, "once")
     found = complex_events(checked, to_rows(table, schema), "error", matches, **options)
     return [" ".join([f"{c.start}-{c.end}", *_shown(c)]) for _, c in found]

@@ -24,7 +24,7 @@ from acelera.engine.summaries.summary_session import SummarySession
 from acelera.errors import SnapshotError
 from acelera.language import ast
 from acelera.language.aggregates import Aggregate, install, own_aggregates
-from acelera.language.checker import Checked, check_clauses
+from acelera.language.checker import Checked, with_other_clauses
 from acelera.language.schema import Schema
 
 
@@ -126,7 +126,7 @@ class CompiledQuery:
     def with_select(self, items: Sequence[ast.SelectItem]) -> CompiledQuery:
         """The same query with other columns; a summary becomes a query that shows its matches."""
         clauses = replace(self.checked.clauses, select=tuple(items), summary=None)
-        checked = check_clauses(clauses, self.schema, self.checked.variables)
+        checked = with_other_clauses(self.checked, clauses)
         return compiled_query(checked, self.strategy, fingerprint_of(f"{self.fingerprint} {clauses}"))
 
 

@@ -13,6 +13,15 @@ import pyarrow as pa
 
 from acelera.errors import Problem, QueryCheckError, Span, did_you_mean, listing
 from acelera.language import ast
+from acelera.language.absence import (
+    ONE_EVENT,
+    absences_of,
+    asked_from_outside,
+    independent_parts,
+    longest_wait,
+    outside_of,
+    speaks_of_the_match,
+)
 from acelera.language.aggregates import aggregate_names, find_aggregate
 from acelera.language.expressions import check_predicate
 from acelera.language.looking_back import looks_back
@@ -45,6 +54,8 @@ class Checked:
 
     Its pattern is told by its variables alone: whatever has variables can stand there. A query that summarizes has a
     summary, and no columns of its own; one that gives `rows` of events has the columns of `*` for what they show.
+    A match may still be ruled out so long after its end as it `waits`, in nanoseconds; what it has `afterwards` is
+    compared with events that come later.
     """
 
     clauses: ast.Clauses
@@ -53,6 +64,8 @@ class Checked:
     result: Result
     summary: Summarized | None = None
     rows: EventRows | None = None
+    waits: int | None = None
+    afterwards: tuple[Column, ...] = ()
 
     @property
     def schema_of_result(self) -> pa.Schema:
@@ -65,8 +78,9 @@ class Checked:
 def check(query: ast.Query, schema: Schema | None, bag_union: BagUnion = "once", text: str = "") -> Checked:
     """Check a query; raises a QueryCheckError that lists every mistake."""
     checker = _Checker(schema, bag_union, query.formula)
-    bindings = ast.fold(query.formula, checker.formula)
-    return checker.checked(query.clauses, bindings, text)
+    bindings = ast.fold(query.formula, checker.formula, independent_parts)
+    checker.absences(query.formula)
+    return checker.checked(query.clauses, bindings, query.formula, text)
 
 
 def check_clauses(clauses: ast.Clauses, schema: Schema | None, variables: Mapping[str, Variable]) -> Checked:
@@ -74,26 +88,39 @@ def check_clauses(clauses: ast.Clauses, schema: Schema | None, variables: Mappin
     return _Checker(schema).checked(clauses, Bindings(variables, NONE))
 
 
+def with_other_clauses(checked: Checked, clauses: ast.Clauses) -> Checked:
+    """The same pattern with other clauses around it."""
+    assert checked.schema is not None
+    made = check_clauses(clauses, checked.schema, checked.variables)
+    return replace(made, waits=checked.waits, afterwards=checked.afterwards)
+
+
 class _Checker:
     def __init__(self, schema: Schema | None, bag_union: BagUnion = "once", formula: ast.Formula | None = None) -> None:
         self.schema = schema
         self.bag_union = bag_union
         self.elsewhere = {name for node in ast.walk(formula) for name in _binds(node)} if formula else set()
+        self.around = Bindings({}, NONE)  # what stands around a formula, and what its conditions may name as well
         self.problems: list[Problem] = []
 
-    def checked(self, clauses: ast.Clauses, bindings: Bindings, text: str = "") -> Checked:
+    def checked(
+        self, clauses: ast.Clauses, bindings: Bindings, formula: ast.Formula | None = None, text: str = ""
+    ) -> Checked:
         """What was found out, if nothing is wrong."""
         self.clauses(clauses)
+        waits = None if formula is None else longest_wait(formula)
+        afterwards = () if formula is None else self.afterwards(formula, bindings)
         summary: Summarized | None = None
         columns: tuple[Column, ...] = ()
         if clauses.summary is None:
             columns = self.columns(clauses, bindings)
         else:
-            self.keep_of_summary(clauses)
+            self.whole_matches_of_summary(clauses, formula)
             summary = check_summary(self, clauses, clauses.summary, bindings)
         if self.problems:
             raise QueryCheckError(self.problems, text)
-        return Checked(clauses, self.schema, dict(bindings.variables), Result(columns), summary)
+        variables = dict(bindings.variables)
+        return Checked(clauses, self.schema, variables, Result(columns), summary, waits=waits, afterwards=afterwards)
 
     def wrong(self, message: str, span: Span | None, hint: str | None = None) -> None:
         problem = Problem(message, span, hint)
@@ -113,7 +140,8 @@ class _Checker:
             case ast.As(_, variable):
                 return self.collect(made[0], variable, node.span)
             case ast.Filter(_, condition):
-                self.condition(condition, made[0])
+                around = self.around.variables
+                self.condition(condition, replace(made[0], variables={**around, **made[0].variables}))
                 return made[0]
             case ast.Then() | ast.Contiguous():
                 return self.combine(made, Bounds.__add__, node.span)
@@ -136,7 +164,11 @@ class _Checker:
             case ast.Windowed(_, within):
                 self.window(within)
                 return made[0]
-            case ast.Unless() | ast.Start() | ast.Strict():
+            case ast.Unless(_, right) | ast.UnlessFor(_, right):
+                if len(made) == 1:
+                    self.of_the_match(right, made[0])
+                return made[0]
+            case ast.Start() | ast.Strict():
                 return made[0]
             case ast.Project():
                 return self.project(node, made[0])
@@ -153,7 +185,7 @@ class _Checker:
     def one_event(self, formula: ast.Formula) -> None:
         """What NEXT waits for must be told from one event alone."""
         for node in ast.walk(formula):
-            if not isinstance(node, ast.EventType | ast.AnyEvent | ast.Or | ast.As | ast.Filter):
+            if not isinstance(node, ONE_EVENT):
                 self.wrong(
                     "NEXT takes a formula of one event",
                     node.span,
@@ -273,6 +305,77 @@ class _Checker:
         self.refuse_clash(node.variable, before, fresh, node.span)
         together = before.joined(fresh, before.bounds + ONE)
         return Bindings({**inner.variables, node.variable: together}, inner.support + ONE)
+
+    # --- absence --------------------------------------------------------------------------------------------------
+
+    def of_the_match(self, formula: ast.Formula, around: Bindings) -> None:
+        """What UNLESS forbids, where its conditions name variables of the match."""
+        self.around = Bindings({name: each for name, each in around.variables.items() if each.bounds.high}, NONE)
+        ast.fold(formula, self.formula)
+        self.around = Bindings({}, NONE)
+        for node in ast.walk(formula):
+            conditions = ast.walk(node.condition) if isinstance(node, ast.Filter) else ()
+            for condition in conditions:
+                if isinstance(condition, ast.Each) and looks_back(condition.predicate):
+                    self.wrong(
+                        "what UNLESS forbids may speak of the match, but not of the events so far",
+                        condition.span or node.span,
+                        "such as (order AS o ; ship) UNLESS (cancel AS c FILTER c.id = o.id)",
+                    )
+
+    def absences(self, formula: ast.Formula) -> None:
+        """UNLESS … FOR stands at the outside, and what it asks of the match is still there in the end."""
+        allowed = absences_of(formula)
+        for node in ast.walk(formula):
+            if isinstance(node, ast.UnlessFor):
+                self.time(node.span, "UNLESS … FOR")
+                if not any(node is each for each in allowed):
+                    self.wrong(
+                        "UNLESS … FOR must stand around the whole formula: only when the time has passed it is known "
+                        "whether there is a match",
+                        node.span,
+                        "FILTER, AGG, PROJECT and AS may follow it; within a formula, UNLESS is without FOR",
+                    )
+        around = list(outside_of(formula))
+        for index, node in enumerate(around):
+            if speaks_of_the_match(node):
+                self.still_there(node, around[:index])
+
+    def still_there(self, absence: ast.Formula, around: Sequence[ast.Formula]) -> None:
+        """What events that come later are compared with is in the match as it is in the end."""
+        assert isinstance(absence, ast.UnlessFor)
+        for variable, attribute in asked_from_outside(absence.right):
+            for node in around:
+                word, changes = "", False
+                match node:
+                    case ast.As(_, name):
+                        word, changes = "AS", name == variable
+                    case ast.Agg(_, name):
+                        word, changes = "AGG", name == variable
+                    case ast.Project(_, everything, kept):
+                        found = next((each for each in kept if each.variable == variable), None)
+                        stripped = found is not None and found.attributes is not None
+                        lost = stripped and found is not None and attribute not in (found.attributes or ())
+                        word, changes = "PROJECT", (found is None and not everything) or lost
+                if changes:
+                    self.wrong(
+                        f"UNLESS … FOR compares what comes later with {variable}.{attribute}, and {word} changes that",
+                        node.span,
+                        "use another name" if word != "PROJECT" else f"keep {variable}, and leave it out in SELECT",
+                    )
+
+    def afterwards(self, formula: ast.Formula, bindings: Bindings) -> tuple[Column, ...]:
+        """The attributes of the match that events which come later are compared with."""
+        if self.schema is None:
+            return ()
+        asked = [key for node in absences_of(formula) for key in asked_from_outside(node.right)]
+        found = []
+        for variable, attribute in dict.fromkeys(asked):
+            kind = self.attribute(bindings.get(variable), variable, attribute, None)
+            found.append(
+                Column(f"{variable}.{attribute}", AttributeValues(variable, attribute), False, pa.list_(kind.arrow))
+            )
+        return tuple(found)
 
     # --- names and types ------------------------------------------------------------------------------------------
 
@@ -424,8 +527,14 @@ class _Checker:
         if clauses.within is not None:
             self.window(clauses.within)
 
-    def keep_of_summary(self, clauses: ast.Clauses) -> None:
-        """A summary adds matches up without looking at any one of them."""
+    def whole_matches_of_summary(self, clauses: ast.Clauses, formula: ast.Formula | None) -> None:
+        """A summary adds matches up when they end, without looking at any one of them."""
+        for node in [] if formula is None else absences_of(formula)[:1]:
+            self.wrong(
+                "SUMMARIZE adds matches up when they end, and UNLESS … FOR tells of each of them only later",
+                node.span,
+                "SELECT what is to be summarized, and summarize the resulting table",
+            )
         if clauses.keep is not None:
             self.wrong(
                 "KEEP looks at matches one by one, and SUMMARIZE adds them up without listing any",

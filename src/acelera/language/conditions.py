@@ -188,3 +188,25 @@ def _multiset_predicate(variable: str, call: ast.Call, span: Span | None) -> ast
         fail(f"`{call.function}` takes one attribute", call.span, "combine several with AND")
     kind = ast.Increasing if call.function == "increasing" else ast.Decreasing
     return kind(variable, names[0], span=span)
+
+
+def names_in(condition: ast.Condition) -> set[str]:
+    """The variables that a condition speaks of."""
+    parts = [node for node in ast.walk(condition) if not isinstance(node, ast.Both | ast.Either)]
+    told = {node.variable for node in parts if not isinstance(node, ast.Across)}  # type: ignore[attr-defined]
+    return told | {variable for node in parts for variable, _ in attributes_in(node)}
+
+
+def attributes_in(condition: ast.Condition) -> list[tuple[str, str]]:
+    """The attributes that a condition without AND and OR asks for, each with its variable."""
+    match condition:
+        case ast.Each(variable, predicate):
+            return [(variable, each.name) for each in ast.walk(predicate) if isinstance(each, ast.Attribute)]
+        case ast.Same(variable, attributes):
+            return [(variable, each) for each in attributes]
+        case ast.Increasing(variable, attribute) | ast.Decreasing(variable, attribute):
+            return [(variable, attribute)]
+        case ast.Across(predicate):
+            leaves = [each for each in ast.walk(predicate) if isinstance(each, ast.Attribute)]
+            return [(each.variable, each.name) for each in leaves if each.variable is not None]
+    return []

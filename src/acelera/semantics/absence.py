@@ -12,18 +12,13 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from itertools import product
 
-from acelera.language import ast
 from acelera.language.events import ComplexEvent, Event
-from acelera.language.tree import children
-from acelera.semantics.satisfaction import Given, names_in
+from acelera.semantics.satisfaction import Given
 
 Interval = tuple[int, int]
 Chosen = tuple[tuple[str, Event | None], ...]
 Forbidden = Callable[[ComplexEvent], Iterable[Interval]]
 """Where in the stream that happens which must not happen around a match."""
-
-ONE_EVENT = ast.EventType | ast.AnyEvent | ast.Or | ast.As | ast.Filter
-"""What a formula of one event is made of."""
 
 
 def unless(c: ComplexEvent, forbidden: Forbidden) -> bool:
@@ -44,39 +39,7 @@ def time(events: Sequence[Event], position: int) -> int:
     return found
 
 
-def length_of(node: ast.UnlessFor) -> int:
-    """The duration in nanoseconds."""
-    return node.amount * ast.UNITS[node.unit]
-
-
 # --- what speaks of the match -------------------------------------------------------------------------------------
-
-
-def names_from_outside(formula: ast.Formula) -> list[str]:
-    """The variables that the conditions of a formula of one event name, and that it does not bind."""
-    nodes: list[ast.Formula] = []
-    for node in ast.walk(formula):
-        if not isinstance(node, ONE_EVENT):
-            return []
-        nodes.append(node)
-    bound = {name for node in nodes for name in bound_by(node)}
-    return sorted({name for node in nodes if isinstance(node, ast.Filter) for name in names_in(node.condition)} - bound)
-
-
-def bound_by(node: ast.Formula) -> list[str]:
-    """The variable that an operator binds by itself."""
-    match node:
-        case ast.EventType(name) | ast.As(_, name):
-            return [name]
-        case ast.AnyEvent():
-            return ["ANY"]
-    return []
-
-
-def independent_parts(node: ast.Formula) -> Sequence[ast.Formula]:
-    """The parts of a formula that mean something by themselves: all but a ψ that speaks of the match."""
-    speaks = isinstance(node, ast.Unless | ast.UnlessFor) and bool(names_from_outside(node.right))
-    return children(node)[:1] if speaks else children(node)
 
 
 def of_the_match(names: Sequence[str], happens: Callable[[Given], Iterable[ComplexEvent]]) -> Forbidden:

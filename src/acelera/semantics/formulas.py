@@ -9,16 +9,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from acelera.language import ast
+from acelera.language.absence import independent_parts, length_of, names_from_outside
 from acelera.language.events import ComplexEvent, Event, bag, complex_event, made_event, within
-from acelera.semantics.absence import (
-    Forbidden,
-    independent_parts,
-    length_of,
-    names_from_outside,
-    of_the_match,
-    unless,
-    unless_for,
-)
+from acelera.semantics.absence import Forbidden, of_the_match, unless, unless_for
 from acelera.semantics.aggregation import aggregate
 from acelera.semantics.satisfaction import Given, satisfies
 

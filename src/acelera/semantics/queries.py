@@ -13,7 +13,7 @@ from acelera.language.order_errors import no_place, tie
 from acelera.language.result import AggregateValue, AttributeValues, Column, EventStructs, MatchBound, PartitionKey
 from acelera.language.schema import Schema
 from acelera.language.tree import assert_never
-from acelera.semantics.absence import length_of, time
+from acelera.semantics.absence import time
 from acelera.semantics.aggregation import aggregate
 from acelera.semantics.formulas import Stream, denotation
 from acelera.semantics.keeping import kept
@@ -33,31 +33,9 @@ class Partition:
 Matches = Callable[[Sequence[Event]], Iterable[ComplexEvent]]
 
 
-@dataclass(frozen=True)
-class Meaning:
-    """The matches of a formula in the events of one partition, by the definition.
-
-    `waits` is how long after its end a match may still be ruled out, in nanoseconds; None if it never is.
-    """
-
-    formula: ast.Formula
-    schema: Schema
-    bag_union: BagUnion
-
-    def __call__(self, events: Sequence[Event]) -> Iterable[ComplexEvent]:
-        """All of them, if no event comes later."""
-        return denotation(self.formula, Stream(events, self.schema.type_column, self.bag_union == "once"))
-
-    @property
-    def waits(self) -> int | None:
-        """That of UNLESS … FOR, which stands at the outside."""
-        found = [length_of(node) for node in ast.walk(self.formula) if isinstance(node, ast.UnlessFor)]
-        return max(found, default=None)
-
-
-def meaning(formula: ast.Formula, schema: Schema, bag_union: BagUnion) -> Meaning:
-    """The matches of a formula in the events of one partition, by the definition."""
-    return Meaning(formula, schema, bag_union)
+def meaning(formula: ast.Formula, schema: Schema, bag_union: BagUnion) -> Matches:
+    """The matches of a formula in the events of one partition, by the definition, if no event comes later."""
+    return lambda events: denotation(formula, Stream(events, schema.type_column, bag_union == "once"))
 
 
 def evaluate(
@@ -84,14 +62,13 @@ def complex_events(
     """
     schema, clauses = checked.schema, checked.clauses
     assert schema is not None, "a query runs over a stream whose schema is known"
-    waits = matches.waits if isinstance(matches, Meaning) else None
     found: list[tuple[Partition, ComplexEvent]] = []
     streams = partitions(rows, schema, clauses, ties)
     clock = until if until is not None else largest_time(streams)
     for partition in streams:
         allowed = {c.without_origins() for c in matches(partition.events) if fits(clauses.within, c, partition)}
-        if waits is not None:
-            allowed = {c for c in allowed if is_settled(c, waits, clock, partition)}
+        if checked.waits is not None:
+            allowed = {c for c in allowed if is_settled(c, checked.waits, clock, partition)}
         if clauses.keep is None:
             found += [(partition, c) for c in allowed]
         else:

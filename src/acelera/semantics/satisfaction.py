@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise, product
 
 from acelera.language import ast
+from acelera.language.conditions import names_in
 from acelera.language.evaluation import compare, evaluate
 from acelera.language.events import Bag, ComplexEvent, Event, Value, complex_event, seen
 from acelera.language.looking_back import asks_before, looks_back
@@ -41,19 +42,6 @@ def satisfies_given(c: ComplexEvent, condition: ast.Condition, given: Given) -> 
         return False
     bags = {name: (event,) for name, event in given.items() if event is not None}
     return satisfies_atom(complex_event(c.start, c.end, {**dict(c.bags), **bags}), condition)
-
-
-def names_in(condition: ast.Condition) -> set[str]:
-    """The variables that a condition speaks of."""
-    found: set[str] = set()
-    for node in ast.walk(condition):
-        match node:
-            case ast.Each(variable) | ast.Same(variable) | ast.Increasing(variable) | ast.Decreasing(variable):
-                found.add(variable)
-            case ast.Across(predicate):
-                leaves = [each for each in ast.walk(predicate) if isinstance(each, ast.Attribute)]
-                found |= {each.variable for each in leaves if each.variable is not None}
-    return found
 
 
 def satisfies_atom(c: ComplexEvent, condition: ast.Condition) -> bool:
