@@ -8,15 +8,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial, reduce
 from itertools import product
 
 from acelera.automata.analysis import is_idle
 from acelera.automata.contradictions import impossible
 from acelera.automata.filters import filtered
+from acelera.automata.forbidding import forbid, none_of, ways
 from acelera.automata.labels import IDLE, Label, Mark, marks
 from acelera.automata.limits import TooLargeError, refuse_more, too_large
-from acelera.automata.model import Acea, Transition, by_source
+from acelera.automata.model import Absence, Acea, Transition, by_source
 from acelera.automata.parts import FINAL, START_STATE, Part, disjunction, trimmed
 from acelera.automata.terms import (
     Attr,
@@ -34,10 +34,15 @@ from acelera.automata.terms import (
 )
 from acelera.errors import QueryTooLargeError
 from acelera.language import ast
+from acelera.language.absence import (
+    absences_of,
+    independent_parts,
+    length_of,
+    speaks_of_the_match,
+    without_absences,
+)
 from acelera.language.checker import BagUnion
-from acelera.language.conditions import replace_attributes
 from acelera.language.schema import Schema
-from acelera.language.tree import children
 
 
 def compile_formula(
@@ -52,14 +57,17 @@ def compile_formula(
         except TooLargeError:
             raise QueryTooLargeError([too_large(node, formula)], text) from None
 
-    part = ast.fold(formula, operator, operands)
-    return Acea(part.states, START_STATE, frozenset({FINAL}), part.transitions, tuple(compiler.guards))
+    part = ast.fold(without_absences(formula), operator, operands)
+    absences = tuple(found for node in absences_of(formula) for found in compiler.absences(node, operator))
+    return Acea(
+        part.states, START_STATE, frozenset({FINAL}), part.transitions, tuple(compiler.guards), absences=absences
+    )
 
 
 def operands(node: ast.Formula) -> Sequence[ast.Formula]:
     """What is compiled before a formula: all parts of a sequence at once, however they are bracketed."""
     if not isinstance(node, ast.Then | ast.Contiguous):
-        return children(node)
+        return independent_parts(node)
     kind, found, todo = type(node), list[ast.Formula](), [node.right, node.left]
     while todo:
         part = todo.pop()
@@ -143,6 +151,8 @@ class Compiler:
                 return agg(made[0], node, (1, self.aggregations), self.register)
             case ast.All():
                 return all_of(made[0], made[1], self.once)
+            case ast.Unless() if speaks_of_the_match(node):
+                return self.of_the_match(made[0], node.right)
             case ast.Unless():
                 return self.unless(made[0], made[1])
             case ast.Start():
@@ -155,8 +165,7 @@ class Compiler:
         """φ UNLESS ψ: ψ runs beside as a guard; a run of φ goes on while no ψ has happened since it started."""
         if not right.transitions:
             return left
-        self.guards.append(Acea(right.states, START_STATE, frozenset({FINAL}), right.transitions))
-        guard, begun = len(self.guards) - 1, self.register("start")
+        guard, begun = self.guard(right), self.register("start")
 
         def guarded(t: Transition) -> Label:
             label = t.label.with_assign({begun: Position() if t.source == START_STATE else Reg(begun)})
@@ -164,6 +173,28 @@ class Compiler:
             return label if is_idle(t) else label.with_predicate(Later(Reg(begun), Latest(guard)))
 
         return left.relabelled(guarded)
+
+    def of_the_match(self, part: Part, forbidden: ast.Formula) -> Part:
+        """φ UNLESS ψ, where ψ speaks of variables of φ."""
+        for way in ways(forbidden):
+            part = forbid(part, way, self.register)
+        return part
+
+    def absences(self, node: ast.UnlessFor, operator: Callable[..., Part]) -> list[Absence]:
+        """What UNLESS … FOR forbids, each as a guard and what its events are compared with."""
+        if not speaks_of_the_match(node):
+            part = ast.fold(node.right, operator, operands)
+            return [Absence(self.guard(part), length_of(node))] if part.transitions else []
+        found = []
+        for way in ways(node.right):
+            guard = self.guard(Part(2, (Transition(START_STATE, Label((), way.alone), FINAL),)))
+            found.append(Absence(guard, length_of(node), way.beside))
+        return found
+
+    def guard(self, part: Part) -> int:
+        """A guard that runs beside; its number."""
+        self.guards.append(Acea(part.states, START_STATE, frozenset({FINAL}), part.transitions))
+        return len(self.guards) - 1
 
 
 # --- R, ANY, NEXT -------------------------------------------------------------------------------------------------
@@ -193,24 +224,6 @@ def next_event(part: Part) -> Part:
     moves += [(START_STATE, skip, waiting), (waiting, skip, waiting)]
     moves += [(waiting, label, FINAL) for label in take]
     return trimmed(3, [Transition(*move) for move in moves if not impossible(move[1].predicate)])
-
-
-def none_of(alternatives: Sequence[tuple[Term, ...]]) -> Term:
-    """Whether none of some conjunctions of predicates of one event is TRUE."""
-    leaves: dict[tuple[str | None, str], Term] = {}
-
-    def expression(term: Term) -> ast.Expression:
-        assert isinstance(term, Sql), "what NEXT takes is told by SQL predicates"
-        names = {key: (str(len(leaves) + index), key[1]) for index, (key, _) in enumerate(term.leaves)}
-        leaves.update({names[key]: leaf for key, leaf in term.leaves})
-        return replace_attributes(term.expression, lambda node: ast.Attribute(*names[node.variable, node.name]))
-
-    def joined(operator: str, parts: Sequence[ast.Expression], neutral: bool) -> ast.Expression:
-        return reduce(partial(ast.Binary, operator), parts) if parts else ast.Literal(neutral)
-
-    each = [joined("AND", [expression(term) for term in predicate], neutral=True) for predicate in alternatives]
-    matches = ast.Call("coalesce", (joined("OR", each, neutral=False), ast.Literal(False)))
-    return Sql(ast.Unary("NOT", matches), tuple(leaves.items()))
 
 
 # --- AS, OR, AND --------------------------------------------------------------------------------------------------

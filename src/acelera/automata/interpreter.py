@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
-from acelera.automata.model import Acea, Transition, by_source
+from acelera.automata.model import Absence, Acea, Transition, by_source
 from acelera.automata.terms import Environment, holds
 from acelera.language import ast
+from acelera.language.evaluation import evaluate
 from acelera.language.events import ComplexEvent, Event, bag, complex_event, within
 
 Registers = tuple[tuple[str, Any], ...]
@@ -36,7 +38,28 @@ def accepted(automaton: Acea, events: Sequence[Event], window: ast.Within | None
             runs = reached
             if not runs:
                 break
-    return found
+    return {c for c in found if not any(rules_out(each, c, events, latest) for each in automaton.absences)}
+
+
+def rules_out(absence: Absence, c: ComplexEvent, events: Sequence[Event], latest: Sequence[tuple[int, ...]]) -> bool:
+    """Whether something happens after a complex event that must not."""
+    upto = _time(events[c.end - 1]) + absence.length
+    after = [event.position for event in events[c.end - 1 :] if _time(event) <= upto]
+    if absence.compared is None:
+        return latest[after[-1] - 1][absence.guard] >= c.start
+    compared = [node for node in ast.walk(absence.compared) if isinstance(node, ast.Attribute)]
+    names = list(dict.fromkeys(node.variable for node in compared if node.variable is not None))
+    happens = [events[at - 1] for at in after[1:] if latest[at - 1][absence.guard] == at]
+    for event, *chosen in product(happens, *map(c, names)):
+        held: dict[str | None, Event] = {None: event, **dict(zip(names, chosen, strict=True))}
+        if evaluate(absence.compared, lambda node, held=held: held[node.variable].value(node.name)) is True:  # type: ignore[misc]
+            return True
+    return False
+
+
+def _time(event: Event) -> int:
+    assert event.time is not None, "the checker asks for a stream with time"
+    return event.time
 
 
 def newest_starts(automaton: Acea, events: Sequence[Event]) -> list[tuple[int, ...]]:

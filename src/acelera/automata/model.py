@@ -11,6 +11,7 @@ from acelera.automata.terms import Term, fresh_read
 from acelera.drawing.graph import Graph
 from acelera.drawing.pictures import Drawing
 from acelera.errors import UsageError
+from acelera.language import ast
 
 
 @dataclass(frozen=True)
@@ -89,11 +90,25 @@ class Transition:
 
 
 @dataclass(frozen=True)
+class Absence:
+    """What must not follow a match: for so long after its end no match of a guard that starts no sooner than it.
+
+    The length is in nanoseconds. If there is something that is compared, the guard is of one event, and only rules a
+    match out where this holds of the event, whose attributes have no variable, and of one event of each variable.
+    """
+
+    guard: int
+    length: int
+    compared: ast.Expression | None = None
+
+
+@dataclass(frozen=True)
 class Acea:
     """An automaton (Q, Δ, q0, F). States are numbers; `names` are for people.
 
     `guards` are automata that run beside it over the same stream: a term `Latest(k)` is the newest start of a match
-    of guard k, which may itself look at guards before it. They are what UNLESS compiles to.
+    of guard k, which may itself look at guards before it. They are what UNLESS compiles to. What `absences` say rules
+    matches out once they have ended.
 
     >>> import acelera as ac
     >>> ac.query("MATCH A ; B").automaton.size()
@@ -106,6 +121,7 @@ class Acea:
     transitions: tuple[Transition, ...]
     guards: tuple[Acea, ...] = ()
     names: tuple[str, ...] = field(default=(), compare=False)
+    absences: tuple[Absence, ...] = ()
 
     def __post_init__(self) -> None:
         for state in (self.initial, *self.finals):

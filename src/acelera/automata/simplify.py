@@ -34,7 +34,8 @@ def rebuilt(automaton: Acea, order: Sequence[int], transitions: Sequence[Transit
     )
     finals = frozenset(number[state] for state in automaton.finals if state in number)
     names = tuple(automaton.names[state] for state in order) if automaton.names else ()
-    return Acea(len(number), number[automaton.initial], finals, tuple(moved), automaton.guards, names)
+    initial, moves = number[automaton.initial], tuple(moved)
+    return replace(automaton, states=len(number), initial=initial, finals=finals, transitions=moves, names=names)
 
 
 # --- passes -------------------------------------------------------------------------------------------------------
@@ -94,7 +95,7 @@ def merge_by_label(automaton: Acea) -> Acea:
     finals = frozenset(index for states, index in number.items() if states & automaton.finals)
     together = tuple("/".join(automaton.name(state) for state in sorted(states)) for states in number)
     names = together if automaton.names else ()
-    return Acea(len(number), 0, finals, tuple(transitions), automaton.guards, names)
+    return replace(automaton, states=len(number), initial=0, finals=finals, transitions=tuple(transitions), names=names)
 
 
 def merge_equivalent_states(automaton: Acea) -> Acea:
