@@ -15,7 +15,7 @@ LAYERS = """
     language
     semantics
     automata
-    tables
+    tables moments
     engine.jit engine.ticks
     engine.storage
     engine.frames engine.nodes
@@ -24,7 +24,7 @@ LAYERS = """
     engine.registers
     engine.machines
     engine.results
-    engine.session engine.keeping
+    engine.session engine.keeping engine.absence
     engine.summaries
     engine.compiled_query
     spark

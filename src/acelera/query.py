@@ -30,6 +30,7 @@ from acelera.language.checker import BagUnion, Checked
 from acelera.language.parser import parse_query
 from acelera.language.printer import print_query
 from acelera.language.schema import Schema
+from acelera.moments import in_nanoseconds, tick_of
 from acelera.patterns import AutomatonPattern, FormulaPattern
 from acelera.spark.schemas import is_spark
 from acelera.spelling import warn_of_misspelt_types
@@ -78,6 +79,7 @@ class Query(CheckedQuery):
         late_events: str | None = None,
         limit: int | None = None,
         rows: str = "matches",
+        until: object = None,
     ) -> pa.Table:
         """Find all matches in a table; a Spark DataFrame, or one for each event type, gives a Spark DataFrame.
 
@@ -113,6 +115,9 @@ class Query(CheckedQuery):
             What a row of the result is: one of the `"matches"`, or one of the `"events"` of their variables, with a
             column `match` that tells the match by an id, one `variable`, and the attributes of the event. Only
             variables that SELECT names are shown.
+        until
+            A time up to which the table is complete; without it, that of its last event. With UNLESS … FOR, of matches
+            that may still be ruled out then it is not known whether they are any.
 
         >>> import acelera as ac
         >>> rows = [{"type": "A", "v": 1}, {"type": "B", "v": 2}, {"type": "B", "v": 3}]
@@ -128,7 +133,7 @@ class Query(CheckedQuery):
                     "limit=… counts matches, and on Spark rows of events do not come match by match; leave it out, or "
                     "take some rows of the result with .limit"
                 )
-            result = self._run_spark(table, order_by, type_column, event_type, ties, method, late_events, rows)
+            result = self._run_spark(table, order_by, type_column, event_type, ties, method, late_events, rows, until)
             if limit is not None and result.isStreaming:
                 raise UsageError("limit=… is for tables: a stream has no end; leave it out")
             return result if limit is None else result.limit(limit)
@@ -137,11 +142,12 @@ class Query(CheckedQuery):
         arrow = to_arrow(table)
         schema = self._schema(arrow.schema, order_by, type_column, event_type)
         if method == "engine":
-            return self._run_engine(arrow, self._compiled(schema, rows, ties), ties, limit)
+            return self._run_engine(arrow, self._compiled(schema, rows, ties), ties, limit, tick_of(until, schema))
         checked = self._checked_over(schema, rows, ties)
         warn_of_misspelt_types(self.pattern.event_types, arrow, schema)
+        rows_read, matches, clock = to_rows(arrow, schema), self._matches(schema, method), in_nanoseconds(until, schema)
         try:
-            found = _judged(checked, to_rows(arrow, schema), ties, self._matches(schema, method))
+            found = _judged(checked, rows_read, ties, matches, clock)
         except (TypeError, ValueError, ArithmeticError) as error:
             if not self._uses_own_aggregates():
                 raise
@@ -259,12 +265,13 @@ class Query(CheckedQuery):
         ties: str = "error",
         limit: int | None = None,
         rows: str = "matches",
+        until: object = None,
     ) -> pa.RecordBatchReader:
         """Find all matches while the source is read; its rows must come in the order of `order_by`.
 
         The source is a pyarrow reader or dataset, an iterator or list of batches, or anything that `run` takes. Matches
         come in batches of bounded size, by where they end; with a limit at most so many, and a warning if there are
-        more.
+        more. `until` is that of `run`.
 
         >>> import acelera as ac
         >>> batches = iter([[{"type": "A"}, {"type": "B"}], [{"type": "B"}]])
@@ -281,7 +288,8 @@ class Query(CheckedQuery):
         session = self.open(
             schema, order_by=order_by, type_column=type_column, event_type=event_type, ties=ties, rows=rows
         )
-        pages = watched(session, chain((page for table in tables for page in session.pages(table)), session.rest()))
+        rest = session.rest(until=tick_of(until, session.incoming.stream))
+        pages = watched(session, chain((page for table in tables for page in session.pages(table)), rest))
         return pa.RecordBatchReader.from_batches(session.schema, (page.rows for page in limited(pages, limit, summary)))
 
     def resume(self, snapshot: bytes) -> Session:
@@ -302,7 +310,9 @@ class Query(CheckedQuery):
             schema, ties = stream_of(sections)
             return self._compiled(schema, "events" if by_event else "matches", ties).restored(sections, ties)
 
-    def _run_engine(self, table: pa.Table, compiled: CompiledQuery, ties: str, limit: int | None) -> pa.Table:
+    def _run_engine(
+        self, table: pa.Table, compiled: CompiledQuery, ties: str, limit: int | None, until: int | None
+    ) -> pa.Table:
         session, numbers = compiled.open(ties), np.arange(1, table.num_rows + 1)
         whole, table = table, session.conform(table)
         if compiled.schema.order_by:
@@ -310,7 +320,7 @@ class Query(CheckedQuery):
             if indices is not None:
                 table, numbers = table.take(pa.array(indices)), numbers[indices]
         with told_of_memory(session):
-            pages = chain(session.pages(table, numbers), session.rest())
+            pages = chain(session.pages(table, numbers), session.rest(until=until))
             summarized = compiled.checked.summary is not None
             result = session.table(gathered(session, pages, None if summarized else limit))
         if summarized and limit is not None and result.num_rows > limit:  # the first rows by window and keys
@@ -330,6 +340,7 @@ class Query(CheckedQuery):
         method: str,
         late_events: str | None,
         rows: str,
+        until: object,
     ) -> Any:
         from acelera.spark.running import described, run
 
@@ -340,7 +351,7 @@ class Query(CheckedQuery):
                 "ties='keep' is for tables in this process: rows of a Spark DataFrame have no order of arrival"
             )
         frame, schema = described(frames, lambda known: self._schema(known, order_by, type_column, event_type))
-        return run(self._compiled(schema, rows), frame, late_events)
+        return run(self._compiled(schema, rows), frame, late_events, tick_of(until, schema))
 
     def _matches(self, schema: Schema, method: str) -> semantics.Matches:
         """How the matches in the events of one partition are found."""
@@ -415,12 +426,14 @@ def query(
     return _of_text(print_query(source), bag_union)  # so that mistakes in built queries have a place, too
 
 
-def _judged(checked: Checked, rows: list[dict[str, Any]], ties: str, matches: semantics.Matches) -> list[list[Row]]:
+def _judged(
+    checked: Checked, rows: list[dict[str, Any]], ties: str, matches: semantics.Matches, until: int | None
+) -> list[list[Row]]:
     """What the judges say: the rows of each match, or of each row of a summary."""
     if checked.rows is not None:
-        return semantics.rows_of_events(checked, rows, ties, matches)
+        return semantics.rows_of_events(checked, rows, ties, matches, until)
     answer = semantics.evaluate if checked.summary is None else semantics.summarize
-    return [[row] for row in answer(checked, rows, ties, matches)]
+    return [[row] for row in answer(checked, rows, ties, matches, until)]
 
 
 def _of_text(text: str, bag_union: BagUnion) -> Query:

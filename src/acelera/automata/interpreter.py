@@ -47,8 +47,7 @@ def rules_out(absence: Absence, c: ComplexEvent, events: Sequence[Event], latest
     after = [event.position for event in events[c.end - 1 :] if _time(event) <= upto]
     if absence.compared is None:
         return latest[after[-1] - 1][absence.guard] >= c.start
-    compared = [node for node in ast.walk(absence.compared) if isinstance(node, ast.Attribute)]
-    names = list(dict.fromkeys(node.variable for node in compared if node.variable is not None))
+    names = list(dict.fromkeys(variable for variable, _ in absence.keys if variable is not None))
     happens = [events[at - 1] for at in after[1:] if latest[at - 1][absence.guard] == at]
     for event, *chosen in product(happens, *map(c, names)):
         held: dict[str | None, Event] = {None: event, **dict(zip(names, chosen, strict=True))}

@@ -101,6 +101,18 @@ class Absence:
     length: int
     compared: ast.Expression | None = None
 
+    @property
+    def keys(self) -> list[tuple[str | None, str]]:
+        """The attributes that are compared, each with its variable."""
+        nodes = [] if self.compared is None else ast.walk(self.compared)
+        found = [(node.variable, node.name) for node in nodes if isinstance(node, ast.Attribute)]
+        return list(dict.fromkeys(found))
+
+    @property
+    def of_event(self) -> list[str]:
+        """Those of the event."""
+        return [name for variable, name in self.keys if variable is None]
+
 
 @dataclass(frozen=True)
 class Acea:

@@ -15,7 +15,7 @@ from functools import cached_property
 
 from acelera.automata.analysis import is_idle, may_part, reactions, uses_contiguity, uses_positions
 from acelera.automata.labels import Label, Mark, Marks
-from acelera.automata.model import Acea, Transition
+from acelera.automata.model import Absence, Acea, Transition
 from acelera.automata.simplify import simplify
 from acelera.automata.terms import (
     UNSET,
@@ -99,6 +99,7 @@ class Plan:
     folds: tuple[Fold, ...] = ()
     split_by: tuple[str, ...] = ()
     guards: tuple[Plan, ...] = ()
+    absences: tuple[Absence, ...] = ()
     by_value: bool = False
     uses_positions: bool = field(default=True, repr=False)
     uses_contiguity: bool = field(default=True, repr=False)
@@ -144,7 +145,14 @@ class Plan:
         """Whether nothing must be remembered besides the state, so that tables are all that is needed."""
         remembers = any(edge.assign or edge.conditions for edge in self.edges)
         stores = any(stored_fields(edge.action, self) for edge in self.edges)
-        return not (self.guards or self.by_value or remembers or stores)
+        return not (self.by_value or remembers or stores)
+
+    @cached_property
+    def asks_guards(self) -> bool:
+        """Whether its edges look at guards; others are only asked once a match has ended."""
+        return any(
+            isinstance(part, Latest) for edge in self.edges for term in edge.conditions for part in subterms(term)
+        )
 
 
 def plan_of(automaton: Acea, schema: Schema, from_formula: bool) -> Plan:
@@ -166,6 +174,7 @@ def plan_of(automaton: Acea, schema: Schema, from_formula: bool) -> Plan:
         tests=tuple(tests),
         split_by=split_by,
         guards=guards,
+        absences=automaton.absences,
         by_value=by_value,
         uses_positions=uses_positions(automaton),
         uses_contiguity=uses_contiguity(whole),

@@ -7,7 +7,7 @@ import re
 import zoneinfo
 from collections.abc import Mapping, Sequence
 
-from acelera.errors import DataError
+from acelera.errors import DataError, UsageError
 from acelera.language.events import Value
 from acelera.language.schema import Schema
 from acelera.language.types import Kind
@@ -63,3 +63,9 @@ def _offset(moment: datetime.datetime, zone: str | None) -> datetime.timedelta |
         size = datetime.timedelta(hours=int(written[2]), minutes=int(written[3]))
         return -size if written[1] == "-" else size
     return moment.replace(tzinfo=datetime.timezone.utc).astimezone(known).utcoffset()
+
+
+def refuse_early(until: int | None, clock: int | None) -> None:
+    """A stream cannot end before its last event."""
+    if until is not None and clock is not None and until < clock:
+        raise UsageError("until=… lies before the last event; it is a time up to which all events are there")

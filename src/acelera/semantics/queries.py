@@ -9,7 +9,7 @@ from acelera.language import ast
 from acelera.language.aggregates import canonical
 from acelera.language.checker import BagUnion, Checked
 from acelera.language.events import ComplexEvent, Event, Value, made_event, within
-from acelera.language.order_errors import no_place, tie
+from acelera.language.order_errors import no_place, refuse_early, tie
 from acelera.language.result import AggregateValue, AttributeValues, Column, EventStructs, MatchBound, PartitionKey
 from acelera.language.schema import Schema
 from acelera.language.tree import assert_never
@@ -64,7 +64,9 @@ def complex_events(
     assert schema is not None, "a query runs over a stream whose schema is known"
     found: list[tuple[Partition, ComplexEvent]] = []
     streams = partitions(rows, schema, clauses, ties)
-    clock = until if until is not None else largest_time(streams)
+    last = largest_time(streams)
+    refuse_early(until, last)
+    clock = last if until is None else until
     for partition in streams:
         allowed = {c.without_origins() for c in matches(partition.events) if fits(clauses.within, c, partition)}
         if checked.waits is not None:

@@ -17,7 +17,7 @@ from acelera.engine.storage.snapshots import fingerprint_of
 from acelera.language.types import Kind
 from acelera.spark.pipeline import Pipeline
 from acelera.spark.schemas import spark_schema
-from acelera.spark.slices import SLICE, Slices, runs
+from acelera.spark.slices import SLICE, Slices, last_time, runs
 from acelera.spark.spark_expressions import JvmTests, quoted
 from acelera.spark.summary_batch import SummaryTask, run_summary, slices_of
 
@@ -28,6 +28,7 @@ class Task:
 
     query: CompiledQuery
     in_jvm: tuple[int, ...]
+    until: int | None = None
 
     def session(self) -> Session:
         """A session of the query."""
@@ -46,9 +47,11 @@ class Task:
         return fingerprint_of(repr((self.query.fingerprint, columns, order, self.in_jvm)))
 
 
-def run_batch(frame: Any, query: CompiledQuery, pipeline: Pipeline) -> Any:
-    """The frame of the matches."""
-    schema, task, tests = query.schema, Task(query, pipeline.in_jvm), JvmTests(query.schema)
+def run_batch(frame: Any, query: CompiledQuery, pipeline: Pipeline, until: int | None = None) -> Any:
+    """The frame of the matches; the frame is complete up to a time, or to its last event."""
+    if until is None and query.checked.waits is not None:
+        until = last_time(frame, query.schema)
+    schema, task, tests = query.schema, Task(query, pipeline.in_jvm, until), JvmTests(query.schema)
     columns = query.columns_read(pipeline.in_jvm)
     if pipeline.relevant is not None:
         frame = frame.filter(relevant(pipeline, tests))
@@ -108,7 +111,7 @@ def _reader(task: Task, names: list[str]) -> Callable[[Batches], Batches]:
         session = task.session()
         for batch in batches:
             yield from session.stream(batch.rename_columns(names))
-        yield from (page.rows for page in session.rest())
+        yield from (page.rows for page in session.rest(until=task.until))
 
     return read
 

@@ -79,7 +79,7 @@ def pipeline_of(query: CompiledQuery, streaming: bool = False) -> Pipeline:
     together = counts or (keep is not None and keep.scope == "apart")  # which speaks of all matches of a partition
     keys = (*(key.name for key in clauses.partition_by), *(() if together else plan.split_by))
     timed = clauses.within is not None and clauses.within.unit != "events"
-    sliced = timed and not keys and not counts and (keep is None or keep.scope == "start")
+    sliced = timed and not (keys or counts or plan.absences) and (keep is None or keep.scope == "start")
     return Pipeline(in_jvm, in_python, relevant, tuple(dict.fromkeys(keys)), sliced, in_place)
 
 

@@ -153,13 +153,17 @@ def see_to_python(spark: Any) -> None:
         )
 
 
-def run(query: CompiledQuery, frame: Any, late_events: str | None = None) -> Any:
+def run(query: CompiledQuery, frame: Any, late_events: str | None = None, until: int | None = None) -> Any:
     """The frame of the matches of a query."""
     if late_events is not None and not frame.isStreaming:
         raise UsageError("late_events=… is for streams: in a frame that is all there no event comes late; leave it out")
+    if until is not None and frame.isStreaming:
+        raise UsageError(
+            "until=… is for frames that are all there: the clock of a stream is its watermark; leave it out"
+        )
     _refuse_names(frame, query, late_events is not None)
     see_to_python(frame.sparkSession)
     pipeline = pipeline_of(query, frame.isStreaming)
     if frame.isStreaming:
         return run_streaming(frame, query, pipeline, late_events)
-    return run_batch(frame, query, pipeline)
+    return run_batch(frame, query, pipeline, until)

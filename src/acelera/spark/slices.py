@@ -125,6 +125,14 @@ def _first_and_last(frame: Any, schema: Schema) -> tuple[int, int]:
     return (0, 0) if first is None else (first, last)
 
 
+def last_time(frame: Any, schema: Schema) -> int | None:
+    """The last time of a frame, if it has rows."""
+    from pyspark.sql import functions
+
+    found: int | None = frame.agg(functions.max(micros(schema))).collect()[0][0]
+    return found
+
+
 def micros(schema: Schema) -> Any:
     """The time of a row in microseconds."""
     from pyspark.sql import functions

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy.typing as npt
 from acelera.engine.keeping.order_of_matches import Order
 from acelera.engine.keeping.sweeps import NEVER
 from acelera.engine.nodes.arena import Arena
+from acelera.engine.nodes.held import Held
 from acelera.engine.nodes.unions import Nodes
 from acelera.engine.results.seen import aggregated_actions
 from acelera.engine.session.incoming import Incoming
@@ -25,8 +27,8 @@ class Ground:
     Matches are `traced` if it shows which of those with one start and one end is kept.
     """
 
-    def __init__(self, checked: Checked, incoming: Incoming, matcher: Matcher) -> None:
-        self._incoming, self._matcher = incoming, matcher
+    def __init__(self, checked: Checked, incoming: Incoming, matcher: Matcher, waiting: Sequence[Held] = ()) -> None:
+        self._incoming, self._matcher, self._waiting = incoming, matcher, waiting
         self.order = Order(checked, matcher.plan, matcher.machine)
         self.traced = matcher.chooses
         self.as_tree = bool(aggregated_actions(checked, matcher.plan))
@@ -81,12 +83,18 @@ class Ground:
     # --- what can go on ---------------------------------------------------------------------------------------------
 
     def open_matches(self, now: int | None) -> tuple[Ints, Ints, Ints]:
-        """The partial matches, if no event comes any more before a time: node, floor and partition of each."""
+        """What may still become matches, if no event comes any more before a time: node, floor and partition of each.
+
+        That are partial matches, and hits that wait in stages before.
+        """
         values, floors, keys = self._matcher.machine.open_matches()
         floor = self._matcher.floor
         if now is not None:
             floor = max(floor, self._incoming.floor_at(now))
-        return values, np.maximum(floors, floor), self._incoming.partitions.of_keys(keys)
+        found = [(values, np.maximum(floors, floor), self._incoming.partitions.of_keys(keys))]
+        found += [(each.hits.value, each.hits.floor, each.hits.partition) for each in self._waiting]
+        values, floors, partitions = (np.concatenate(each) for each in zip(*found, strict=True))
+        return values, floors, partitions
 
     def time_of(self, row: int) -> int | None:
         """The time of a row, if the window is one in time."""

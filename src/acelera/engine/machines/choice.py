@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from acelera.engine.machines.guards import Guard
+from acelera.engine.machines.guards import Guard, Guards, QuickGuards
 from acelera.engine.machines.machine import Algebra, Machine
 from acelera.engine.machines.register_machine import RegisterMachine
 from acelera.engine.machines.table_machine import TableMachine
-from acelera.engine.machines.value_machine import ValueMachine
+from acelera.engine.machines.value_machine import ValueGuards, ValueMachine
 from acelera.engine.nodes.arena import Arena
 from acelera.engine.nodes.starts import NewestStarts
 from acelera.engine.plan import Action, Plan
@@ -43,8 +43,14 @@ class Strategy:
         """A machine whose partial matches carry values of an algebra; it does not run value by value."""
         if self.code is None:
             return TableMachine(self.plan, alphabet, algebra, unseen)
-        guards = [guard._guard(alphabet) for guard in self.guards]
+        guards = [guard._guard(alphabet) for guard in self.guards] if self.plan.asks_guards else []
         return RegisterMachine(self.plan, alphabet, self.code, algebra, guards, unseen)
+
+    def watch(self, alphabet: Alphabet) -> Guards:
+        """The guards alone, for those who ask them once matches have ended."""
+        if self.refused is not None:
+            return ValueGuards(self.plan.guards, alphabet)
+        return QuickGuards([guard._guard(alphabet) for guard in self.guards])
 
     def _guard(self, alphabet: Alphabet) -> Guard:
         starts = NewestStarts()
@@ -59,8 +65,12 @@ class Strategy:
             lines = ["by tables: constant work for each event, whatever the window"]
         else:
             lines = ["by registers: work for each event grows with the number of different registers' values"]
-        if plan.guards:
+        if plan.asks_guards:
             lines.append("what UNLESS forbids runs beside")
+        if plan.absences:
+            lines.append("what UNLESS … FOR forbids runs beside; matches wait until its time has passed")
+        if any(absence.compared is not None for absence in plan.absences):
+            lines.append("matches that wait are told apart, to be compared with what comes later")
         if plan.split_by:
             lines.append(f"split by {', '.join(plan.split_by)}, which all events of a match have in common")
         if plan.folds:
@@ -79,6 +89,5 @@ def strategy_of(plan: Plan, schema: Schema) -> Strategy:
 
 def _quick(plan: Plan, schema: Schema) -> Strategy:
     """Tables, or registers with instructions."""
-    if plan.is_table:
-        return Strategy(plan)
-    return Strategy(plan, compile_plan(plan, schema), tuple(_quick(guard, schema) for guard in plan.guards))
+    guards = tuple(_quick(guard, schema) for guard in plan.guards)
+    return Strategy(plan, None if plan.is_table else compile_plan(plan, schema), guards)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -14,10 +14,70 @@ from acelera.engine.machines.machine import Events, KernelMachine
 from acelera.engine.nodes.starts import NewestStarts
 from acelera.engine.storage import validation as check
 from acelera.engine.storage.growing import grown
-from acelera.engine.storage.snapshots import Section
+from acelera.engine.storage.snapshots import Section, with_prefix, without_prefix
 from acelera.engine.ticks import FAR_PAST
 
 Ints = npt.NDArray[Any]
+
+
+class Guards(Protocol):
+    """Several guards, each of which may look at those before it."""
+
+    def read(self, events: Events, keys: int) -> tuple[Events, npt.NDArray[np.bool_]]:
+        """The events with what the guards say of them; for each guard and event whether it has just matched anew."""
+
+    def compact(self) -> None:
+        """Forget what only matches referred to that are over."""
+
+    def keep_keys(self, keys: Ints) -> None:
+        """Forget all other keys; these are numbered anew, in order."""
+
+    def dump(self) -> dict[str, Section]:
+        """All that a snapshot must hold."""
+
+    def load(self, sections: Mapping[str, Any]) -> None:
+        """Go on from a snapshot."""
+
+
+class QuickGuards:
+    """Guards that are machines."""
+
+    def __init__(self, guards: Sequence[Guard]) -> None:
+        self._guards = guards
+
+    def __len__(self) -> int:
+        return len(self._guards)
+
+    def read(self, events: Events, keys: int) -> tuple[Events, npt.NDArray[np.bool_]]:
+        """See Guards."""
+        shape = (len(self._guards), len(events))
+        events, changed = replace(events, latest=np.zeros(shape, np.int64)), np.zeros(shape, np.bool_)
+        for number, guard in enumerate(self._guards):
+            events.latest[number], changed[number] = guard.read(events, keys)
+            events = replace(events, ruled_out=events.ruled_out | changed[number])
+        return events, changed
+
+    def compact(self) -> None:
+        """See Guards."""
+        for guard in self._guards:
+            guard.compact()
+
+    def keep_keys(self, keys: Ints) -> None:
+        """See Guards."""
+        for guard in self._guards:
+            guard.keep_keys(keys)
+
+    def dump(self) -> dict[str, Section]:
+        """See Guards."""
+        dumped: dict[str, Section] = {}
+        for number, guard in enumerate(self._guards):
+            dumped |= with_prefix(f"guard{number}.", guard.dump())
+        return dumped
+
+    def load(self, sections: Mapping[str, Any]) -> None:
+        """See Guards."""
+        for number, guard in enumerate(self._guards):
+            guard.load(without_prefix(f"guard{number}.", sections))
 
 
 class Guard:

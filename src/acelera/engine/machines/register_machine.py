@@ -8,7 +8,6 @@ one by one.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -19,7 +18,7 @@ import pyarrow.compute as pc
 
 from acelera.engine.machines.advance import Entries
 from acelera.engine.machines.edge_table import EdgeTable
-from acelera.engine.machines.guards import Guard
+from acelera.engine.machines.guards import Guard, QuickGuards
 from acelera.engine.machines.machine import Algebra, Events, KernelMachine, Waiting
 from acelera.engine.machines.register_step import Actions, RegisterStep, Scratch, States
 from acelera.engine.plan import Action, Plan
@@ -33,7 +32,7 @@ from acelera.engine.registers.interned import CONFIGURATIONS, STORED, Strings, T
 from acelera.engine.registers.stack_machine import TUPLES, Inputs, Program
 from acelera.engine.registers.wide_times import joined
 from acelera.engine.storage import validation as check
-from acelera.engine.storage.snapshots import Section, with_prefix, without_prefix
+from acelera.engine.storage.snapshots import Section
 from acelera.engine.ticks import FAR_PAST
 from acelera.errors import AggregateError, DataError
 from acelera.language.aggregates import OVERFLOW
@@ -56,7 +55,7 @@ class RegisterMachine(KernelMachine):
         unseen: frozenset[Action] = frozenset(),
     ) -> None:
         super().__init__(algebra, RegisterStep)
-        self.plan, self.code, self._guards = plan, code, guards
+        self.plan, self.code, self._guards = plan, code, QuickGuards(guards)
         self.actions = list(plan.actions)
         self.strings = Strings(code.texts, code.orders_texts)
         self.tables = Tables(code.width, code.stored_width, plan.initial)
@@ -88,7 +87,8 @@ class RegisterMachine(KernelMachine):
         self.edges.make_room()
         if self.strings.wasteful:  # only between batches: inputs are strings by number
             self.compact(int(FAR_PAST))
-        events = self._guarded(events, keys)
+        if len(self._guards):
+            events, _ = self._guards.read(events, keys)
         positions = events.frame.positions[events.within]
         return Inputs(*self._inputs(events), positions, events.moments, events.latest), events.ruled_out
 
@@ -117,17 +117,6 @@ class RegisterMachine(KernelMachine):
 
     def _enlarge_scratch(self) -> None:
         self._scratch, self._entries = _scratch(self.code, 2 * len(self._scratch.pairs))
-
-    def _guarded(self, events: Events, keys: int) -> Events:
-        """The events with what the guards say of them; each guard may look at those before it."""
-        if not self._guards:
-            return events
-        events = replace(events, latest=np.zeros((len(self._guards), len(events)), np.int64))
-        for number, guard in enumerate(self._guards):
-            latest, changed = guard.read(events, keys)
-            events.latest[number] = latest
-            events = replace(events, ruled_out=events.ruled_out | changed)
-        return events
 
     def _inputs(self, events: Events) -> tuple[Ints, Ints]:
         """The attributes that instructions read, as numbers and tags."""
@@ -223,8 +212,7 @@ class RegisterMachine(KernelMachine):
         """Forget what can no longer match, and the strings that only it referred to."""
         self.collect(floor)
         self._forget_strings()
-        for guard in self._guards:
-            guard.compact()
+        self._guards.compact()
 
     def _forget_strings(self) -> None:
         """Forget the strings that nothing refers to."""
@@ -257,21 +245,18 @@ class RegisterMachine(KernelMachine):
     def keep_keys(self, keys: Ints) -> None:
         """Forget the others."""
         super().keep_keys(keys)
-        for guard in self._guards:
-            guard.keep_keys(keys)
+        self._guards.keep_keys(keys)
 
     def dump(self) -> dict[str, Section]:
         """Nodes, slots, interned rows and strings."""
-        dumped: dict[str, Section] = {
+        return {
             **self.algebra.dump(),
             **self.slots.dump(),
             **self.tables.dump(),
             **self.sets.dump(),
             **self.strings.dump(),
+            **self._guards.dump(),
         }
-        for number, guard in enumerate(self._guards):
-            dumped |= with_prefix(f"guard{number}.", guard.dump())
-        return dumped
 
     def load(self, sections: Mapping[str, Any]) -> None:
         """Go on from a snapshot."""
@@ -281,8 +266,7 @@ class RegisterMachine(KernelMachine):
         self.sets.load(sections)
         self.strings.load(sections)
         self._check()
-        for number, guard in enumerate(self._guards):
-            guard.load(without_prefix(f"guard{number}.", sections))
+        self._guards.load(sections)
 
     def _check(self) -> None:
         """Whether all numbers refer to something."""

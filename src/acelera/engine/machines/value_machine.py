@@ -8,6 +8,7 @@ one by one.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -84,7 +85,7 @@ class _Guard:
     def __init__(self, automaton: _Automaton) -> None:
         self._automaton = automaton
         self.starts: dict[Configuration, tuple[int, int]] = {}  # position and tick
-        self.newest = 0
+        self.newest = self.newest_moment = 0  # as a position, and as a tick
 
     def read(self, letter: int, event: Event, tick: int, floor: int, latest: tuple[int, ...]) -> int:
         plan = self._automaton.plan
@@ -98,12 +99,72 @@ class _Guard:
                 if after is None:
                     continue
                 if edge.target in plan.finals:
-                    self.newest = max(self.newest, start[0])
+                    self.newest, self.newest_moment = max((self.newest, self.newest_moment), start)
                 if self._automaton.goes_on(edge.target):
                     configuration = _configuration(edge, after)
                     reached[configuration] = max(start, reached.get(configuration, start))
         self.starts = reached
         return self.newest
+
+    def dump(self) -> list[Any]:
+        """For a snapshot."""
+        return [[[encode(at), list(start)] for at, start in self.starts.items()], self.newest, self.newest_moment]
+
+    def load(self, dumped: Sequence[Any]) -> None:
+        """Go on from a snapshot."""
+        starts, self.newest, self.newest_moment = dumped
+        self.starts = {decode(at): (start[0], start[1]) for at, start in starts}
+        check.whole(
+            "runs", self.newest, self.newest_moment, *(each for start in self.starts.values() for each in start)
+        )
+        _check_configurations(self._automaton.plan, self.starts)
+
+
+class ValueGuards:
+    """Guards alone, value by value; see Guards."""
+
+    def __init__(self, guards: Sequence[Plan], alphabet: Alphabet) -> None:
+        self._plans = guards
+        self._automata = [_Automaton(each, alphabet) for each in guards]
+        self._guards: list[list[_Guard]] = []  # of each key
+
+    def read(self, events: Events, keys: int) -> tuple[Events, npt.NDArray[np.bool_]]:
+        """The events with what the guards say of them; see Guards."""
+        while len(self._guards) < keys:
+            self._guards.append([_Guard(each) for each in self._automata])
+        shape = (len(self._plans), len(events))
+        latest, changed = np.zeros(shape, np.int64), np.zeros(shape, np.bool_)
+        letters, floors = events.letters.tolist(), events.moment_floors.tolist()
+        for index, (letter, key, within) in enumerate(
+            zip(letters, events.keys.tolist(), events.within.tolist(), strict=True)
+        ):
+            event, moment = events.frame.event(within), int(events.moments[index])
+            known: tuple[int, ...] = ()
+            for number, guard in enumerate(self._guards[key]):
+                before = guard.newest_moment
+                guard.read(letter, event, moment, floors[index], known)
+                known = (*known, guard.newest)
+                latest[number, index], changed[number, index] = guard.newest_moment, guard.newest_moment != before
+        return replace(events, latest=latest), changed
+
+    def compact(self) -> None:
+        """There is nothing that only matches referred to."""
+
+    def keep_keys(self, keys: Ints) -> None:
+        """Forget the others."""
+        self._guards = [self._guards[key] for key in keys.tolist()]
+
+    def dump(self) -> dict[str, Section]:
+        """For a snapshot."""
+        return {"guards": [[guard.dump() for guard in each] for each in self._guards]}
+
+    def load(self, sections: Mapping[str, Any]) -> None:
+        """Go on from a snapshot."""
+        for each in sections["guards"]:
+            guards = [_Guard(automaton) for automaton in self._automata]
+            for guard, dumped in zip(guards, each, strict=True):
+                guard.load(dumped)
+            self._guards.append(guards)
 
 
 class _Runs:
@@ -130,7 +191,7 @@ class ValueMachine:
     ) -> None:
         self.plan, self._unmarked = plan, unseen | {NO_ACTION}
         self._automaton = _Automaton(plan, alphabet)
-        self._guards = [_Automaton(guard, alphabet) for guard in plan.guards]
+        self._guards = [_Automaton(guard, alphabet) for guard in plan.guards if plan.asks_guards]
         self.actions = list(plan.actions)
         self._number = {action: index for index, action in enumerate(self.actions)}
         self._stored_terms = {action: _terms(stored_fields(action, plan)) for action in (*self.actions, NO_ACTION)}
@@ -270,26 +331,22 @@ class ValueMachine:
         runs: list[Any] = []
         for each in self.runs:
             values = [[encode(at), self.algebra.coded(value)] for (at, _), value in each.values.items()]
-            guards = [[[encode(at), list(start)] for at, start in guard.starts.items()] for guard in each.guards]
-            runs.append([values, guards, [guard.newest for guard in each.guards], each.floor])
+            runs.append([values, [guard.dump() for guard in each.guards], each.floor])
         return {**self.algebra.dump(), "runs": runs}
 
     def load(self, sections: Mapping[str, Any]) -> None:
         """Go on from a snapshot."""
         self.algebra.load(sections)
-        for values, guards, newest, floor in sections["runs"]:
+        for values, guards, floor in sections["runs"]:
             runs = _Runs(self._guards)
             for at, coded in values:
                 value = self.algebra.read(coded)
                 runs.values[decode(at), self.algebra.apart(value)] = value
             runs.floor = floor
-            check.whole("runs", floor, *newest)
+            check.whole("runs", floor)
             _check_configurations(self.plan, (each for several, _ in runs.values for each in several))
-            for guard, plan, starts, latest in zip(runs.guards, self.plan.guards, guards, newest, strict=True):
-                guard.starts = {decode(at): (start[0], start[1]) for at, start in starts}
-                guard.newest = latest
-                check.whole("runs", *(number for start in guard.starts.values() for number in start))
-                _check_configurations(plan, guard.starts)
+            for guard, dumped in zip(runs.guards, guards, strict=True):
+                guard.load(dumped)
             self.runs.append(runs)
         self.algebra.check(*self._held())
 

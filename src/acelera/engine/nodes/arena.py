@@ -76,6 +76,25 @@ class Arena(PlainSlots):
             node = join_nodes(self.arrays, left, right, floor)
         return int(node)
 
+    def add_paths(self, listed: Listed) -> Ints:
+        """Nodes for each of some matches alone, from the nodes on at which they begin; the last node of each."""
+        sizes = np.diff(listed.offsets)
+        size = self.size + len(listed.marks)
+        while size > len(self.arrays.mark):
+            self.enlarge()
+        begins = np.flatnonzero(self.arrays.mark[: self.size] == BOTTOM)
+        rows, first = np.unique(self.arrays.right[begins], return_index=True)
+        begin = begins[first[np.searchsorted(rows, listed.start_row)]]
+        nodes = np.arange(self.size, size)
+        left = nodes - 1
+        marking = sizes > 0
+        left[listed.offsets[:-1][marking]] = begin[marking]
+        self.arrays.mark[nodes], self.arrays.left[nodes], self.arrays.right[nodes] = listed.marks, left, listed.values
+        self.arrays.newest[nodes] = np.repeat(self.arrays.newest[begin], sizes)
+        last = np.where(marking, self.size + listed.offsets[1:] - 1, begin)
+        self.arrays.count[0] = size
+        return last.astype(np.int32)
+
     # --- listing --------------------------------------------------------------------------------------------------
 
     def listed(self, as_tree: bool = False) -> Iterator[Listed | Tree]:

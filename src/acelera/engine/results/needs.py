@@ -8,6 +8,7 @@ from acelera.automata.terms import Attr, Earlier, subterms
 from acelera.engine.frames import column_of
 from acelera.engine.plan import Plan
 from acelera.language.checker import Checked
+from acelera.language.result import Result
 
 
 def columns_kept(checked: Checked, plan: Plan) -> list[str]:
@@ -15,6 +16,8 @@ def columns_kept(checked: Checked, plan: Plan) -> list[str]:
     schema = checked.schema
     assert schema is not None
     wanted = checked.result.attributes | {key.name for key in checked.clauses.partition_by}
+    if checked.waits is not None:
+        wanted |= {schema.order_by[0], *Result(checked.afterwards).attributes}
     if checked.summary is not None:
         wanted |= checked.summary.attributes
     given = (term for edge in plan.edges for step in edge.action.folds for term in step.given)
@@ -30,6 +33,7 @@ def columns_read(checked: Checked, plan: Plan, given_tests: Sequence[int] = ()) 
     terms = [test for number, test in enumerate(plan.tests) if number not in given_tests]
     terms += [term for each in (plan, *plan.guards) for term in each.terms()]
     names = {part.name for term in terms for part in subterms(term) if isinstance(part, Attr | Earlier)}
+    names |= {name for absence in plan.absences for name in absence.of_event}
     columns = {column_of(name, schema) for name in names}
     columns |= {*columns_kept(checked, plan), *schema.order_by, *plan.split_by}
     if plan.by_value:

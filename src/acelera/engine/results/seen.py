@@ -16,6 +16,7 @@ from acelera.engine.results.walks import can_walk
 from acelera.language import ast
 from acelera.language.aggregates import find_aggregate
 from acelera.language.checker import Checked
+from acelera.language.result import Result
 from acelera.language.schema import Schema
 from acelera.language.types import Kind, Type
 
@@ -26,7 +27,7 @@ _LEAVES_64_BITS = ("sum", "product", "avg", "range")
 def unseen_actions(checked: Checked, plan: Plan) -> frozenset[Action]:
     """The actions that leave nothing in a match that is shown, aggregated, or an error."""
     assert checked.schema is not None
-    shown = checked.result.variables
+    shown = checked.result.variables | Result(checked.afterwards).variables
     folds = _folds_asked_for(plan, shown, checked.schema)
     return frozenset(
         action

@@ -52,7 +52,9 @@ class Incoming:
     ) -> None:
         assert checked.schema is not None
         self.stream, self._plan, self._window = checked.schema, plan, window
-        self.by_moment = window.timed and checked.clauses.keep is not None  # starts are told by their ticks
+        tells_starts = checked.clauses.keep is not None or bool(plan.absences)
+        self.by_moment = window.timed and tells_starts  # by their ticks
+        self.clock: int | None = None  # the time of the last event, in the unit of the order column
         self._one_clock, self.floor = window.timed or not checked.clauses.partition_by, int(FAR_PAST)
         self.alphabet = Alphabet(plan.tests, checked.schema, given_tests)
         partition_by = [key.name for key in checked.clauses.partition_by]
@@ -132,6 +134,8 @@ class Incoming:
         latest, ruled_out = np.zeros((1, len(frame)), np.int64), np.zeros(len(frame), np.bool_)
         events = Events(letters, keys, rows, ticks, floors, within, moments, moment_floors, frame, latest, ruled_out)
         self.events += len(frame)
+        if self.stream.time is not None:
+            self.clock = frame["time"][len(frame) - 1].cast(pa.int64()).as_py()
         kept = self.partitions.joining(frame)
         return events if kept is None else events.only(kept)
 
@@ -181,6 +185,7 @@ class Incoming:
             "order": self._order.dump(),
             "stream": described(self.stream, self._order.ties),
             "times_from": self._times_from,
+            "clock": self.clock,
         }
 
     def dump(self) -> dict[str, Section]:
@@ -193,7 +198,8 @@ class Incoming:
         """Go on from a snapshot."""
         state = sections["state"]
         self.events, self._times_from, self.floor = state["events"], state["times_from"], state["floor"]
-        check.whole("state", self.events, self._times_from, self.floor)
+        self.clock = state["clock"]
+        check.whole("state", self.events, self._times_from, self.floor, self.clock or 0)
         self._order.load(state["order"])
         self.partitions.load(sections, self.events)
         self._neighbours.load(sections)

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from acelera.engine.frames import Frame
 from acelera.engine.machines.choice import Strategy
+from acelera.engine.machines.guards import Guards
 from acelera.engine.machines.machine import Events, Machine
 from acelera.engine.predicates.letters import Alphabet
 from acelera.engine.results.needs import columns_kept
@@ -32,7 +33,7 @@ class Matcher:
 
     def __init__(self, checked: Checked, strategy: Strategy, window: Window, alphabet: Alphabet) -> None:
         assert checked.schema is not None
-        self.plan, self.window = strategy.plan, window
+        self.plan, self.window, self._strategy = strategy.plan, window, strategy
         unseen = unseen_actions(checked, self.plan)
         self.chooses = False  # whether it matters which of several matches with one start and one end is kept
         if checked.clauses.keep is not None:
@@ -40,6 +41,10 @@ class Matcher:
         self.machine: Machine = strategy.machine(alphabet, unseen)
         self.store = Store(columns_kept(checked, self.plan), checked.schema)
         self.floor = int(FAR_PAST)
+
+    def watch(self, alphabet: Alphabet) -> Guards:
+        """Guards that are asked once matches have ended."""
+        return self._strategy.watch(alphabet)
 
     def keep(self, frame: Frame, before: int) -> int:
         """Store rows, of which so many came before; the number of the first."""

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from acelera.engine.keeping.keeper import Keeper
+from acelera.engine.machines.machine import Events
 from acelera.engine.nodes.held import Ended, Held
 from acelera.engine.nodes.matches import Listed, Tree
 from acelera.engine.plan import Plan
@@ -52,6 +53,11 @@ class Outgoing:
         first = [int(held.hits.row[0]) for held in self.held if len(held)]
         return min([events, *(int(self._matcher.store.places[row]) for row in first)])
 
+    def read(self, events: Events, keys: int) -> None:
+        """Events of so many keys, before they make hits."""
+        for stage in self.stages:
+            stage.read(events, keys)
+
     # --- matches --------------------------------------------------------------------------------------------------
 
     def pages(self, partitions: Ints, first: int, starting_before: int | None = None) -> Iterator[Page]:
@@ -75,16 +81,21 @@ class Outgoing:
         if self.keeper is not None:
             yield from self._presented(self.keeper.settle(now), starting_before)
 
-    def rest(self, starting_before: int | None = None) -> Iterator[Page]:
-        """What can be given once no event comes any more: all that waits."""
+    def rest(self, starting_before: int | None = None, until: int | None = None) -> Iterator[Page]:
+        """What can be given once no event comes any more, and the stream is complete up to a time, if one is told."""
         for number, stage in enumerate(self.stages, 1):
-            yield from self._passed_on(stage.rest(), number, starting_before)
+            yield from self._passed_on(stage.rest(until), number, starting_before)
         if self.keeper is not None:
             yield from self._presented(self.keeper.rest(), starting_before)
 
     def due(self) -> int | None:
         """The least time that would let something be given if no event came before it."""
         return min((due for due in (stage.due() for stage in self._all) if due is not None), default=None)
+
+    def compact(self) -> None:
+        """Forget what only matches referred to that are over."""
+        for stage in self.stages:
+            stage.compact()
 
     def keep_partitions(self, kept: Ints) -> None:
         """Only these partitions are left, and numbered anew."""

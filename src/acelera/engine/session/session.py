@@ -21,6 +21,7 @@ from acelera.engine.storage.snapshots import pack
 from acelera.engine.window import window_of
 from acelera.errors import UsageError
 from acelera.language.checker import Checked
+from acelera.language.order_errors import refuse_early
 
 Ints = npt.NDArray[Any]
 
@@ -54,7 +55,8 @@ class Session:
         self.incoming = Incoming(checked, plan, window, ties, given_tests, numbered)
         self.matcher = Matcher(checked, strategy, window, self.incoming.alphabet)
         parts = (checked, self.incoming, self.matcher)
-        self.outgoing = Outgoing(checked, plan, self.matcher, stages_of(*parts), last_stage(*parts))
+        stages = stages_of(*parts)
+        self.outgoing = Outgoing(checked, plan, self.matcher, stages, last_stage(*parts, stages))
         self.told_of_many = False
         self._fingerprint = fingerprint
         self._finished = self._reading = self._changing = self._broken = False
@@ -110,11 +112,15 @@ class Session:
         for page in self.pages(batch, starting_before=starting_before):
             yield page.rows
 
-    def finish(self) -> pa.Table:
-        """Say that no more events come; the matches that were waiting for more of them, mostly none."""
+    def finish(self, until: int | None = None) -> pa.Table:
+        """Say that no more events come; the matches that were waiting for more of them, mostly none.
+
+        The stream is complete up to the time `until`, in the unit of the order column, or else to its last event: what
+        UNLESS … FOR still waits for then is not told.
+        """
         self._ready()
         with told_of_memory(self):
-            found = self.table(gathered(self, self.rest()))
+            found = self.table(gathered(self, self.rest(until=until)))
         self._finished = True
         return found
 
@@ -177,14 +183,15 @@ class Session:
         finally:
             self._reading = self._changing = False
 
-    def rest(self, starting_before: int | None = None) -> Iterator[Page]:
+    def rest(self, starting_before: int | None = None, until: int | None = None) -> Iterator[Page]:
         """What is left to give when all events have been read: the matches that were waiting for more of them.
 
         Only those that start before a time, if one is given.
         """
         self._ready()
+        refuse_early(until, self.incoming.clock)
         with self._whole():
-            yield from self.outgoing.rest(starting_before)
+            yield from self.outgoing.rest(starting_before, until)
 
     def _read(self, batch: pa.RecordBatch, numbers: Ints, starting_before: int | None) -> Iterator[Page]:
         arrived = self.incoming.check(batch, numbers)
@@ -192,6 +199,7 @@ class Session:
         frame = self.incoming.place(arrived)
         first = self.matcher.keep(frame, self.events)
         events = self.incoming.read(frame, arrived.partitions, first)
+        self.outgoing.read(events, len(self.incoming.partitions.keys))
         for _ in self.matcher.read(events, len(self.incoming.partitions.keys)):
             yield from self.outgoing.pages(arrived.partitions, first, starting_before)
         self.matcher.move_on(self.incoming.floor)
@@ -203,6 +211,7 @@ class Session:
         """Forget nodes, rows and keys that no match can use any more."""
         with self._whole():
             self.matcher.compact()
+            self.outgoing.compact()
             keys, machine = self.incoming.partitions.keys, self.matcher.machine
             if keys.columns:
                 held = [each.hits.partition for each in self.outgoing.held]

@@ -90,7 +90,7 @@ class SummarySession(Session):
         rows = pa.Table.from_batches([page.rows for page in pages], schema=self.schema)
         return rows if len(pages) == 1 else self._rows.in_order(rows)  # those of a page are
 
-    def finish(self) -> pa.Table:
+    def finish(self, until: int | None = None) -> pa.Table:
         """Say that no more events come; the rows of all groups that were not complete."""
         self._ready()
         self._finished = True
@@ -194,7 +194,7 @@ class SummarySession(Session):
             self._given += batch.num_rows
             yield Page(batch, places, places)
 
-    def rest(self, starting_before: int | None = None) -> Iterator[Page]:
+    def rest(self, starting_before: int | None = None, until: int | None = None) -> Iterator[Page]:
         """The rows of all groups that were not complete, when all events have been read."""
         yield from self._pages(self.summarizer.rest())
 
