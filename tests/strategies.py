@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 import acelera as ac
 from acelera.language import ast
+from acelera.language.absence import independent_parts, is_one_event
 from acelera.language.aggregates import aggregate_names, find_aggregate
 from acelera.language.checker import BagUnion, _Checker
 from acelera.language.conditions import predicate_condition
@@ -228,7 +230,7 @@ FUNCTIONS = tuple(aggregate_names())
 def bindings_of(formula: ast.Formula, bag_union: BagUnion = "once") -> Bindings | None:
     """What a formula binds, or None if the checker has something against it."""
     checker = _Checker(SCHEMA, bag_union, formula)
-    found = ast.fold(formula, checker.formula)
+    found = ast.fold(formula, checker.formula, independent_parts)
     return None if checker.problems else found
 
 
@@ -246,7 +248,7 @@ def formulas(draw: st.DrawFn, depth: int = 4) -> ast.Formula:
         )
     kind = draw(
         st.sampled_from(
-            "then contiguous or and all unless plus plus+ optional star times times+ within as filter filter agg project "
+            "then contiguous or and all unless unless+ plus plus+ optional star times times+ within as filter filter agg project "
             "start strict".split()
         )
     )
@@ -259,8 +261,10 @@ def formulas(draw: st.DrawFn, depth: int = 4) -> ast.Formula:
         "all": ast.All,
         "unless": ast.Unless,
     }
-    if kind in infix:
-        made: ast.Formula = infix[kind](inner, draw(formulas(depth=depth - 1)))
+    if kind == "unless+":
+        made: ast.Formula = ast.Unless(inner, draw(of_the_match(inner)))
+    elif kind in infix:
+        made = infix[kind](inner, draw(formulas(depth=depth - 1)))
     elif kind in ("plus", "plus+"):
         made = ast.Iteration(inner) if kind == "plus" else ast.ContiguousIteration(inner)
     elif kind == "optional":
@@ -310,6 +314,18 @@ def one_event(draw: st.DrawFn) -> ast.Formula:
             parts = [part for part in ast.walk(condition) if not isinstance(part, ast.Both | ast.Either)]
             alone = all(isinstance(part, ast.Each) and not looks_back(part.predicate) for part in parts)
             made = ast.Filter(made, condition) if alone else made
+    return made
+
+
+@st.composite
+def of_the_match(draw: st.DrawFn, formula: ast.Formula) -> ast.Formula:
+    """What UNLESS may forbid: one event, with conditions that speak of variables of a formula as well."""
+    made, around = draw(one_event()), bindings_of(formula)
+    own = bindings_of(made)
+    assert around is not None and own is not None
+    together = Bindings({**around.variables, **own.variables}, own.support)
+    for _ in range(draw(st.integers(1, 2))):
+        made = ast.Filter(made, draw(conditions(together)))
     return made
 
 
@@ -552,6 +568,72 @@ def long_stream(seed: int, size: int, keys: int, domain: int) -> pa.Table:
             "ts": pa.array(np.cumsum(rng.choice([0, 400, 700, 1_000, 3_000], size)), pa.timestamp("ms")),
         }
     )
+
+
+SHORT_TIMES = st.builds(ast.Interval, st.sampled_from([0, 300, 400, 1_000, 2_500]), st.just("milliseconds"))
+
+
+@st.composite
+def absences(draw: st.DrawFn, formula: ast.Formula) -> ast.Formula:
+    """A formula whose matches something must not follow, with what may stand around it."""
+    length = draw(SHORT_TIMES)
+    forbidden = draw(st.one_of(formulas(depth=1), of_the_match(formula), of_the_match(formula)))
+    made: ast.Formula = ast.UnlessFor(formula, forbidden, length.amount, length.unit)
+    for kind in draw(st.lists(st.sampled_from("as filter agg project within again".split()), max_size=2)):
+        bindings = bindings_of(made)
+        if bindings is None or not bindings.bound():
+            return made
+        if kind == "as":
+            made = ast.As(made, draw(st.sampled_from(["p", "q"])))
+        elif kind == "filter":
+            made = ast.Filter(made, draw(conditions(bindings)))
+        elif kind == "agg":
+            made = ast.Agg(made, "m", (ast.Created("c", draw(aggregations(bindings))),))
+        elif kind == "project":
+            made = draw(projections(made, bindings))
+        elif kind == "within":
+            made = ast.Windowed(made, ast.Within(draw(st.integers(2, 4)), "events"))
+        else:
+            made = draw(absences(made))
+    return made
+
+
+@st.composite
+def absent_cases(draw: st.DrawFn) -> tuple[ast.Query, pa.Table]:
+    """A query with UNLESS … FOR, and a short stream with times."""
+    formula = draw(formulas(depth=draw(st.integers(0, 3))))
+    costly = sum(isinstance(node, _COSTLY) for node in ast.walk(formula))
+    size = draw(st.integers(3, 10 if costly <= 1 else 6 if costly == 2 else 4))
+    table = long_stream(draw(st.integers(0, 2**32 - 1)), size, draw(st.integers(1, 2)), 4)
+    keys = draw(st.sampled_from([(), (), ("k",)]))
+    within = draw(st.sampled_from([None, None, ast.Within(3, "events"), ast.Within(1, "seconds")]))
+    made = draw(absences(formula))
+    assume(_may_wait(made))
+    return ast.Query(made, partition_by=tuple(map(ast.Key, keys)), within=within), table
+
+
+def _may_wait(formula: ast.Formula) -> bool:
+    """Whether the checker has nothing against what is asked for afterwards."""
+    checker = _Checker(None, "once", formula)
+    ast.fold(formula, checker.formula, independent_parts)
+    checker.absences(formula)
+    return not checker.problems
+
+
+@st.composite
+def long_absent_cases(draw: st.DrawFn) -> tuple[ast.Query, pa.Table]:
+    """The same over a stream of hundreds of events."""
+    tree, table = draw(long_cases())
+    formula = draw(absences(tree.formula))
+    forbidden = [node.right for node in ast.walk(formula) if isinstance(node, ast.UnlessFor)]
+    assume(_may_wait(formula))
+    assume(not any(isinstance(part, _HEAVY) for each in forbidden for part in ast.walk(each)) or _alone(forbidden))
+    return replace(tree, formula=formula), table.slice(0, 300)
+
+
+def _alone(forbidden: list[ast.Formula]) -> bool:
+    """Whether all of what is forbidden is of one event."""
+    return all(is_one_event(each) for each in forbidden)
 
 
 def events_of(table: pa.Table) -> list[Event]:
