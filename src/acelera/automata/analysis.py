@@ -50,11 +50,13 @@ def live_registers(label: Label, after: frozenset[str]) -> frozenset[str]:
 
 
 def lets_pass(t: Transition) -> bool:
-    """Whether a transition reads any event and does nothing with it: it marks nothing, asks nothing, keeps the
-    registers.
-    """
-    keeps = all(term == Reg(name) for name, term in t.label.assign)
-    return not t.label.marks and not t.label.predicate and keeps
+    """Whether a transition reads any event and does nothing with it."""
+    return does_nothing(t) and not t.label.predicate
+
+
+def does_nothing(t: Transition) -> bool:
+    """Whether a transition marks nothing and keeps the registers."""
+    return not t.label.marks and all(term == Reg(name) for name, term in t.label.assign)
 
 
 def is_idle(t: Transition) -> bool:

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from acelera.automata.analysis import is_idle, may_part, reactions, uses_contiguity, uses_positions
+from acelera.automata.analysis import does_nothing, is_idle, may_part, reactions, uses_contiguity, uses_positions
 from acelera.automata.labels import Label, Mark, Marks
 from acelera.automata.model import Absence, Acea, Transition
 from acelera.automata.simplify import simplify
@@ -70,7 +70,10 @@ NO_ACTION = Action()
 
 @dataclass(frozen=True)
 class Edge:
-    """A transition as it runs: tests are numbers of tests of one event, conditions also look at registers."""
+    """A transition as it runs: tests are numbers of tests of one event, conditions also look at registers.
+
+    It is `idle` if nothing happens to who takes it: marks, registers and state stay as they are.
+    """
 
     source: int
     tests: frozenset[int]
@@ -204,7 +207,8 @@ def _plan(automaton: Acea, tests: dict[Term, int], folds: tuple[Fold, ...]) -> P
         if is_idle(t):  # who waits is given up as soon as a guard rules it out, rather than at the next step
             conditions = tuple(start for name in dict(assign) for start in starts.get(name, ()))
         action = Action(t.label.marks, _fold_steps(t.label, folds))
-        return Edge(t.source, numbers, assign, conditions, action, t.target, is_idle(t))
+        idle = is_idle(t) or (t.source == t.target and does_nothing(t) and not conditions)
+        return Edge(t.source, numbers, assign, conditions, action, t.target, idle)
 
     edges = tuple(edge(t) for t in automaton.transitions)
     return Plan(automaton.states, automaton.initial, automaton.finals, edges, (), folds)
