@@ -14,7 +14,7 @@ from itertools import product
 from acelera.automata.analysis import is_idle
 from acelera.automata.contradictions import impossible
 from acelera.automata.filters import filtered
-from acelera.automata.labels import IDLE, Label, Mark, marks
+from acelera.automata.labels import IDLE, Label, Mark, marks, type_asked
 from acelera.automata.limits import TooLargeError, refuse_more, too_large
 from acelera.automata.model import Acea, Transition, by_source
 from acelera.automata.parts import FINAL, START_STATE, Part, disjunction, trimmed
@@ -195,8 +195,19 @@ def next_event(part: Part) -> Part:
     return trimmed(3, [Transition(*move) for move in moves if not impossible(move[1].predicate)])
 
 
+def has_none_of_types(names: Sequence[str]) -> Term:
+    """`type IS NULL OR type <> R AND …`: said so that contradictions are found, and as a person would say it."""
+    attribute = ast.Attribute(None, "type")
+    others = [ast.Binary("<>", attribute, ast.Literal(name)) for name in names]
+    other = ast.Binary("OR", ast.IsNull(attribute), reduce(partial(ast.Binary, "AND"), others))
+    return Sql(other, (((None, "type"), Attr("type")),))
+
+
 def none_of(alternatives: Sequence[tuple[Term, ...]]) -> Term:
     """Whether none of some conjunctions of predicates of one event is TRUE."""
+    types = [type_asked(*predicate) if len(predicate) == 1 else None for predicate in alternatives]
+    if types and None not in types:
+        return has_none_of_types([name for name in dict.fromkeys(types) if name is not None])
     leaves: dict[tuple[str | None, str], Term] = {}
 
     def expression(term: Term) -> ast.Expression:
