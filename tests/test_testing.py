@@ -260,7 +260,16 @@ def test_partial_matches_tell_what_they_wait_for() -> None:
         ("A ; ANY", "A", ["any"]),
         ("(A ; B) AS m FILTER m[same(v)]", "A(v=1) X(v=2)", ["B with v = 1"]),
         ("A ; B FILTER A.v < B.v", "A(v=1) B(v=0)", ["B, max_A_1 < min(min_B_2, v) if set"]),
-        ("A:+ AS m FILTER m[increasing(v)]", "A(v=1)", ["A, last_v_1 < v if set (at the next position)"]),
+        ("A:+ AS m FILTER m[increasing(v)]", "A(v=1)", ["A, v > prev(v) (at the next position)"]),
+        ("A+ AS m FILTER m[increasing(v)]", "A(v=1)", ["A, last_v_1 < v if set"]),
+        (
+            "A : NEXT(B OR C)",
+            "AX",
+            [
+                "B (while type IS NULL OR type <> 'B' AND type <> 'C')",
+                "C (while type IS NULL OR type <> 'B' AND type <> 'C')",
+            ],
+        ),
     ],
 )
 def test_what_is_waited_for(formula: str, stream: str, expected: list[str]) -> None:

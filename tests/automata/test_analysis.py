@@ -45,7 +45,7 @@ def runs(automaton: Acea, events: list[Event]) -> Counter[ComplexEvent]:
             alive = [
                 (after, (*marked, *new))
                 for configuration, marked in alive
-                for after, new in _step(outgoing, configuration, events[position], latest[position])
+                for after, new in _step(outgoing, configuration, events, position, latest[position])
             ]
             for (state, _), marked in alive:
                 if state in automaton.finals:

@@ -229,7 +229,7 @@ WRONG: list[tuple[list[str], int, str]] = [
     (["run", "fire.xceq", "x.csv", "--zone", "UTC"], 2, "--zone is for programs over changes, which are files .trepl"),
     (["run", "q.acel"], 2, "Missing argument 'INPUT...'"),
     (["run", "fire.xceq"], 2, "Missing argument 'INPUT...'"),
-    (["run", "rules.txt", "x.csv"], 2, "`rules.txt` holds a program of rules; the names of programs end with .trepl"),
+    (["run", "rules.txt", "x.csv"], 2, "`rules.txt` holds a program; the names of such programs end with .trepl"),
     (["draw", "broken.trepl"], 1, "error: line 1, column "),
     (["check", "rules.trepl", "--source", "stock=stock.csv", "--schema", "stock.csv"], 2, "give one of them"),
 ]

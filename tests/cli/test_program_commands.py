@@ -185,7 +185,7 @@ def test_a_program_that_is_taken_for_a_query(acelera: Acelera) -> None:
     for command in (["run", "fire.txt", "events.csv", "--time", "begin"], ["draw", "fire.txt"]):
         result = acelera(*command)
         assert result.exit_code == 2
-        assert "`fire.txt` holds a program of rules; the names of programs end with .xceq" in result.stderr
+        assert "`fire.txt` holds a program; the names of such programs end with .xceq" in result.stderr
 
 
 def test_report(acelera: Acelera) -> None:

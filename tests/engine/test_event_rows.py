@@ -265,3 +265,25 @@ def test_a_limit_counts_matches_of_a_stream() -> None:
     with pytest.warns(ac.AceleraWarning, match="more matches than limit=2"):
         table = ac.query("MATCH A ; B+").stream(iter([ROWS[:2], ROWS[2:]]), rows="events", limit=2).read_all()
     assert len(set(table.column("match").to_pylist())) == 2
+
+
+@pytest.mark.parametrize("rows", ["matches", "events"])
+@pytest.mark.parametrize("method", ["engine", *JUDGES])
+@pytest.mark.parametrize(
+    "given",
+    [
+        pa.array([2**53 + 1, None], pa.int64()),
+        pa.array([Decimal("84102635748191.1657"), None], pa.decimal128(18, 4)),
+        pa.array([Decimal("0.3"), None], pa.decimal128(38, 20)),
+    ],
+)
+def test_numbers_that_stand_where_floats_do(given: Any, method: str, rows: str) -> None:
+    """`x` holds events whose `v` is as it was read, and others whose `v` is a float: each is the nearest float."""
+    table = pa.table({"type": ["A", "B"], "v": given, "f": [None, 0.5]})
+    query = ac.query("MATCH (A AS x) OR (B AGG x[v <- avg(B.f)])")
+    found, expected = (query.run(table, rows=rows, method=each) for each in (method, "semantics"))
+    assert found.schema == expected.schema
+    told = found.to_pylist()
+    assert told == expected.to_pylist()
+    first = next(row for row in told if row.get("variable") == "x")["v"] if rows == "events" else told[0]["x"][0]["v"]
+    assert first == float(given[0].as_py())

@@ -66,7 +66,8 @@ def settle(session: Any, names: dict[str, Any]) -> int:
     sinks = {path.parent.name for path in Path.cwd().glob("*/*.parquet")} - SOURCES.keys()
     written = [session.read.parquet(name).count() for name in sinks]
     assert any(written) or not sinks, f"nothing was written to {', '.join(sorted(sinks))}"
-    frames = [value for value in names.values() if hasattr(value, "isStreaming") and not value.isStreaming]
+    several = [each for value in names.values() if isinstance(value, dict) for each in value.values()]
+    frames = [each for each in (*names.values(), *several) if hasattr(each, "isStreaming") and not each.isStreaming]
     return sum(written) + sum(frame.count() for frame in frames)
 
 

@@ -147,10 +147,13 @@ def with_places(table: pa.Table) -> pa.Table:
     return table.append_column("seq", pa.array(np.arange(table.num_rows)))
 
 
+PROGRAMS, TABLES = st.one_of(programs(True), programs(True, keyed=True)), tables(True).map(with_places)
+
+
 @pytest.mark.slow
 @pytest.mark.property
 @settings(max_examples=EXAMPLES, phases=UNSHRUNK, deadline=None, derandomize="ACELERA_SPARK_EXAMPLES" not in os.environ)
-@given(st.one_of(programs(True), programs(True, keyed=True)), tables(True).map(with_places))
+@given(text=PROGRAMS, table=TABLES)
 def test_random_batches(text: str, table: pa.Table, to_frame: Callable[[pa.Table], Any]) -> None:
     program = ac.program(text)
     expected = program.run(table, **ORDER)
@@ -166,7 +169,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 @pytest.mark.slow
 @pytest.mark.property
 @settings(max_examples=EXAMPLES, phases=UNSHRUNK, deadline=None, derandomize="ACELERA_SPARK_EXAMPLES" not in os.environ)
-@given(st.one_of(programs(True), programs(True, keyed=True)), tables(True).map(with_places), st.integers(0, 99))
+@given(text=PROGRAMS, table=TABLES, seed=st.integers(0, 99))
 def test_random_streams(text: str, table: pa.Table, seed: int, spark: Any, folders: Iterator[Path]) -> None:
     expected = ac.program(text).run(table, **ORDER)
     assume(0 < sum(each.num_rows for each in expected.values()) < 3_000)

@@ -336,8 +336,9 @@ def sequence(parts: Sequence[Part], waiting: bool) -> Part:
     """φ1 ; φ2 ; …, or with `:`: after each part begin the next, having waited or at once; some may be left out."""
     if any(not part.transitions and not part.empty for part in parts):
         return Part(2, ())
-    entries = [START_STATE, *range(2, len(parts) + 1)]
-    states, made = len(parts) + 1, _waits(entries, waiting)
+    own = sum(part.states - 2 for part in parts)
+    entries = [START_STATE, *range(own + 2, own + len(parts) + 1)]
+    states, made = 2, _waits(entries, waiting)
     for index, part in enumerate(parts):
         first = index
         while first > 0 and parts[first - 1].empty:
@@ -345,7 +346,7 @@ def sequence(parts: Sequence[Part], waiting: bool) -> Part:
         ends = entries[index + 1 : index + 2] + [FINAL] * all(later.empty for later in parts[index + 1 :])
         made += _placed(part, states, entries[first : index + 1], ends)
         states += part.states - 2
-    return trimmed(states, made)
+    return trimmed(own + len(parts) + 1, made)
 
 
 def repeated(part: Part, low: int, high: int | None, waiting: bool) -> Part:
@@ -353,14 +354,15 @@ def repeated(part: Part, low: int, high: int | None, waiting: bool) -> Part:
     needed = 1 if part.empty else max(low, 1)
     rounds = needed if high is None else high
     refuse_more(rounds * len(part.transitions))
-    entries = [START_STATE, *range(2, rounds + 1 + (high is None))]
-    states, made = len(entries) + 1, _waits(entries, waiting)
+    own = rounds * (part.states - 2)
+    entries = [START_STATE, *range(own + 2, own + rounds + 1 + (high is None))]
+    states, made = 2, _waits(entries, waiting)
     for index in range(rounds):
         again = entries[rounds:] if index == rounds - 1 else []
         ends = entries[index + 1 : index + 2] + [FINAL] * (index + 1 >= needed)
         made += _placed(part, states, [entries[index], *again], ends)
         states += part.states - 2
-    return trimmed(states, made)
+    return trimmed(own + len(entries) + 1, made)
 
 
 def _waits(entries: Sequence[int], waiting: bool) -> list[Transition]:

@@ -14,7 +14,7 @@ from itertools import product
 
 from acelera.automata.contradictions import impossible
 from acelera.automata.filters import holds_one_event
-from acelera.automata.labels import Label
+from acelera.automata.labels import Label, type_asked
 from acelera.automata.limits import refuse_more
 from acelera.automata.model import Transition, reachable
 from acelera.automata.parts import START_STATE, Part, before, trimmed
@@ -145,8 +145,19 @@ def _keys(expression: ast.Expression) -> list[Key]:
 # --- what is not --------------------------------------------------------------------------------------------------
 
 
+def has_none_of_types(names: Sequence[str]) -> Term:
+    """`type IS NULL OR type <> R AND …`: said so that contradictions are found, and as a person would say it."""
+    attribute = ast.Attribute(None, "type")
+    others = [ast.Binary("<>", attribute, ast.Literal(name)) for name in names]
+    other = ast.Binary("OR", ast.IsNull(attribute), reduce(partial(ast.Binary, "AND"), others))
+    return Sql(other, (((None, "type"), Attr("type")),))
+
+
 def none_of(alternatives: Sequence[tuple[Term, ...]]) -> Term:
     """Whether none of some conjunctions of predicates of one event is TRUE."""
+    types = [type_asked(*predicate) if len(predicate) == 1 else None for predicate in alternatives]
+    if types and None not in types:
+        return has_none_of_types([name for name in dict.fromkeys(types) if name is not None])
     leaves: dict[tuple[str | None, str], Term] = {}
 
     def expression(term: Term) -> ast.Expression:

@@ -139,8 +139,8 @@ IDLE = Label()
 
 def label_text(label: Label) -> str:
     """What a transition does, as one would write it in a query: `SELL, price > 100 → msft`."""
-    types = [name for term in label.predicate if (name := _type_of(term)) is not None]
-    tests = [_test(term) for term in label.predicate if _type_of(term) is None]
+    types = [name for term in label.predicate if (name := type_asked(term)) is not None]
+    tests = [_test(term) for term in label.predicate if type_asked(term) is None]
     before = ", ".join([*types, *tests]) or "any"
     sets = [f"{name} ← {term}" for name, term in label.assign if term != Reg(name) and not _trivial(term)]
     text = " → ".join([before, _marks(label, types)]) if label.marks else before
@@ -163,8 +163,8 @@ def _marked(variable: str, mark: Mark) -> str:
     return f"{variable}({', '.join(name for name, _ in mark.fields)})"
 
 
-def _type_of(term: Term) -> str | None:
-    """R, if the term is `type = 'R'`."""
+def type_asked(term: Term) -> str | None:
+    """R, if a term is `type = 'R'`."""
     if not isinstance(term, Sql) or not isinstance(term.expression, ast.Binary) or term.expression.operator != "=":
         return None
     right = term.expression.right

@@ -206,6 +206,8 @@ class Sql(Term):
 
         def shown(node: ast.Attribute) -> ast.Expression:
             term = bound[(node.variable, node.name)]
+            if isinstance(term, Earlier):
+                return ast.Prev(ast.Attribute(None, term.name))
             return ast.Attribute(None, term.name if isinstance(term, Attr | Reg | Fresh) else str(term))
 
         return print_expression(replace_attributes(self.expression, shown))

@@ -166,24 +166,16 @@ class ExpressionBuilder(lark.Transformer[Any, Any]):
         return ast.Date(text, span=span_of(*items))
 
     def interval(self, items: list[Any]) -> ast.Interval:
-        """`INTERVAL 5 MINUTES`."""
-        length = self.no_events(items[1], "INTERVAL")
-        return ast.Interval(length.amount, length.unit, span=span_of(*items))
+        """`INTERVAL 5 MINUTES`, `INTERVAL 1 MINUTE 30 SECONDS`."""
+        return ast.Interval(items[1].amount, items[1].unit, span=span_of(*items))
+
+    def time_length(self, items: list[Any]) -> Duration:
+        """`5 MINUTES`, `1 MINUTE 30 SECONDS`."""
+        return _duration(items)
 
     def duration(self, items: list[Any]) -> Duration:
         """`5 MINUTES`, `1 MINUTE 30 SECONDS`, `100 EVENTS`."""
-        parts = [(whole(number), unit_of(unit, "events")) for number, unit in zip(items[::2], items[1::2], strict=True)]
-        units = [unit for _, unit in parts]
-        span = span_of(*items)
-        if len(parts) > 1 and "events" in units:
-            fail("a length is a number of events or a duration, not both", span)
-        order = ["events", *ast.UNITS]
-        if any(order.index(longer) <= order.index(shorter) for longer, shorter in pairwise(units)):
-            fail("the units of a duration go from long to short", span, "write it like 1 MINUTE 30 SECONDS")
-        unit = units[-1]
-        return Duration(
-            sum(number * ast.UNITS.get(each, 1) for number, each in parts) // ast.UNITS.get(unit, 1), unit, span
-        )
+        return _duration(items, "events")
 
     def no_events(self, length: Duration, where: str) -> Duration:
         """A duration of time, where events would make no sense."""
@@ -222,6 +214,22 @@ def _between(items: list[Any], negated: bool) -> ast.Between:
 
 def _like(items: list[Any], negated: bool) -> ast.Like:
     return ast.Like(items[0], unquote(items[-1]), negated, span=span_of(*items))
+
+
+def _duration(items: list[Any], *more: str) -> Duration:
+    """Of numbers, each with its unit: one of time, or of `more`."""
+    parts = [(whole(number), unit_of(unit, *more)) for number, unit in zip(items[::2], items[1::2], strict=True)]
+    units = [unit for _, unit in parts]
+    span = span_of(*items)
+    if len(parts) > 1 and "events" in units:
+        fail("a length is a number of events or a duration, not both", span)
+    order = ["events", *ast.UNITS]
+    if any(order.index(longer) <= order.index(shorter) for longer, shorter in pairwise(units)):
+        fail("the units of a duration go from long to short", span, "write it like 1 MINUTE 30 SECONDS")
+    unit = units[-1]
+    return Duration(
+        sum(number * ast.UNITS.get(each, 1) for number, each in parts) // ast.UNITS.get(unit, 1), unit, span
+    )
 
 
 def whole(number: lark.Token) -> int:

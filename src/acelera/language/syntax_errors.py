@@ -382,7 +382,7 @@ def _readable(expected: Iterable[str], before: str) -> str:
     names = set(expected)
     if {"IGNORE", "OR"} <= names:
         names.discard("IGNORE")  # which is for aggregates alone
-    if "NUMBER" in names and names & {"$END", "RPAR"}:
+    if "NUMBER" in names and names & {"$END", "RPAR", "RSQB"}:
         names.discard("NUMBER")  # a duration may go on
     if "NUMBER" in names:
         names.discard("LESS")

@@ -41,7 +41,8 @@ def value_number(value: Value, kind: Type) -> Halves | None:
             whole = int(Fraction(value) * 10**kind.arrow.scale)
             return whole % _BITS, (whole >> 64) % _BITS
         case Kind.FLOAT:
-            bits = struct.unpack("<Q", struct.pack("<d", value + 0.0 if value == value else float("nan")))[0]
+            double = float(value) + 0.0  # one zero; a decimal stands in a float where both may stand
+            bits = struct.unpack("<Q", struct.pack("<d", double if double == double else float("nan")))[0]
             return bits, bits
         case Kind.BOOL | Kind.INT | Kind.DATE | Kind.TIMESTAMP | Kind.DURATION:
             return int(value) % _BITS, int(value) % _BITS

@@ -18,7 +18,7 @@ from acelera.engine.storage.snapshots import fingerprint_of, unpack
 from acelera.errors import UsageError
 from acelera.language.types import Kind
 from acelera.spark.buckets import BUCKETS, NEVER
-from acelera.spark.running import described, refuse_alike, see_to_python, tells_case
+from acelera.spark.running import refuse_alike, see_to_python, tells_case
 from acelera.spark.schemas import spark_schema
 from acelera.spark.spark_expressions import quoted
 from acelera.streams.plan import Plan
@@ -32,9 +32,8 @@ TYPE = "type"
 """The column of a result that tells which stream an event is of."""
 
 
-def run_frames(frames: Any, plan: Plan, fingerprint: str, late_events: str | None) -> dict[str, Any] | Streamed:
+def run_frames(frame: Any, plan: Plan, fingerprint: str, late_events: str | None) -> dict[str, Any] | Streamed:
     """A frame for each stream that is made; or all of them in one, if rows still come."""
-    frame, _ = described(frames, lambda _: plan.base)
     if not tells_case(frame):
         refuse_alike(frame, plan.columns_read(), "program")
     see_to_python(frame.sparkSession)

@@ -305,6 +305,7 @@ class Program:
         return StreamSession(plan_of(checked), ties, self._fingerprint, snapshot=snapshot)
 
     def _run_spark(self, frames: Any, options: Options, method: str, ties: str, late_events: str | None) -> Any:
+        from acelera.spark.running import described
         from acelera.streams.on_spark import run_frames
 
         if method != "engine":
@@ -313,7 +314,9 @@ class Program:
             raise UsageError(
                 "ties='keep' is for tables in this process: rows of a Spark DataFrame have no order of arrival"
             )
-        return run_frames(frames, plan_of(self._checked(frames, options)), self._fingerprint, late_events)
+        base = self._schema(frames, options)
+        frame, _ = described(frames, lambda _: base)  # which must have an order, before it is asked what kind
+        return run_frames(frame, plan_of(check_streams(self.streams, base)), self._fingerprint, late_events)
 
     def _warn_of_types(self, table: pa.Table, schema: Schema, nothing_found: bool) -> None:
         """A type that no row has is most likely misspelt, if there is one like it, or if nothing was found."""

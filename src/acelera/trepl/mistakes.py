@@ -278,7 +278,7 @@ def _hint_of_values(place: _Place) -> str | None:
         return "the events of a star are counted by its variable: Count(X)"
     if place.follows(r"\binterval") and found in ("'", '"'):
         return "a duration is written INTERVAL 2 HOURS"
-    if place.follows(r"\binterval\s+\d+"):
+    if place.follows(r"\binterval\s+(?:\d+\s+\w+\s+)*\d+"):
         return "a duration has a unit: INTERVAL 2 HOURS"
     if re.fullmatch(r"(?:milli)?seconds?|minutes?|hours?|days?", found.lower()) and place.follows(r"\d"):
         return "a duration is written INTERVAL 2 HOURS"
@@ -346,6 +346,8 @@ def _unclosed(text: str) -> int | None:
 def _readable(expected: Iterable[str]) -> str:
     """Names of terminals as a person would say them, the likeliest first."""
     names = set(expected)
+    if "PLUS" in names:
+        names.discard("NUMBER")  # a duration may go on
     said: list[str] = []
     for telling, words, covered in _SAID:
         if telling <= names:

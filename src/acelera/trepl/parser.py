@@ -16,7 +16,7 @@ import lark
 from acelera.errors import Problem, QuerySyntaxError, Span, did_you_mean
 from acelera.language import ast as expressions
 from acelera.language.conditions import Name, fail
-from acelera.language.expression_builder import ExpressionBuilder, no_tokens, span_of
+from acelera.language.expression_builder import Duration, ExpressionBuilder, no_tokens, span_of
 from acelera.programs.problems import ProgramSyntaxError
 from acelera.trepl import ast
 from acelera.trepl.commands import command
@@ -257,6 +257,9 @@ class _AstBuilder(lark.Transformer[Any, Any]):
     def called_of_module(self, items: list[Any]) -> Read:
         module, _, name, _, inner, closing = items
         return Called(module, name, tuple(inner), span=span_of(module, closing))
+
+    def time_length(self, items: list[Any]) -> Duration:
+        return _BUILT.time_length(items)
 
     # expressions
 

@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from acelera.engine.results.match_ids import Named, Numbers, sum_of, sum_of_events, written
+from acelera.engine.storage.columns import in_type
 from acelera.language.result import EventRows
 
 Ints = npt.NDArray[Any]
@@ -61,5 +62,5 @@ def _put_together(name: str, kind: pa.DataType, held: Sequence[HeldEvents]) -> A
     for each in held:
         known = each.attributes.get(name)
         values = pa.nulls(len(each.match), kind) if known is None else known
-        pieces.append(values if values.type == kind else values.cast(kind))
+        pieces.append(in_type(values, kind))
     return pa.concat_arrays(pieces)

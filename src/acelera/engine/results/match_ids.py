@@ -17,6 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from acelera.engine.storage.columns import in_type
 from acelera.language.types import Kind, Type
 
 Numbers = npt.NDArray[np.uint64]
@@ -111,7 +112,7 @@ def _whole(values: Any) -> npt.NDArray[np.uint64]:
 
 
 def _of_floats(values: Any) -> npt.NDArray[np.uint64]:
-    floats = pc.fill_null(values.cast(pa.float64()), 0.0).to_numpy(zero_copy_only=False) + 0.0  # one zero
+    floats = pc.fill_null(in_type(values, pa.float64()), 0.0).to_numpy(zero_copy_only=False) + 0.0  # one zero
     return np.where(np.isnan(floats), _NAN, floats.view(np.uint64))
 
 

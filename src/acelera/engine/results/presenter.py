@@ -22,7 +22,7 @@ from acelera.engine.results.gathering import rows_held, taken
 from acelera.engine.results.match_ids import Named, Numbers, sum_of
 from acelera.engine.results.seen import aggregated_actions, given_attribute, given_type, may_fail
 from acelera.engine.results.walks import Walk
-from acelera.engine.storage.columns import ordinary, output_column
+from acelera.engine.storage.columns import in_type, ordinary, output_column
 from acelera.language.aggregates import find_aggregate
 from acelera.language.checker import Checked
 from acelera.language.result import (
@@ -184,11 +184,11 @@ class _Page:
         assert column.type is not None
         match column.source:
             case PartitionKey(name):
-                return self._cast(taken(self._shown(name), self.listed.end_row), column.type)
+                return in_type(taken(self._shown(name), self.listed.end_row), column.type)
             case MatchBound(end, timed):
                 at = self.listed.end_row if end else self.listed.start_row
                 if timed:
-                    return self._cast(taken(self._shown("time"), at), column.type)
+                    return in_type(taken(self._shown("time"), at), column.type)
                 return pa.array(self.rows.positions[at], column.type)
             case EventStructs(variable, _):
                 return self._listed(variable, column, lambda kind: self._struct(variable, kind))
@@ -311,7 +311,7 @@ class _Page:
         held = self.held(variable)
         found = (held, name, kind)
         if found not in self._attributes:
-            self._attributes[found] = self._cast(self._values(held, name, ordinary(kind)), kind)
+            self._attributes[found] = in_type(self._values(held, name, ordinary(kind)), kind)
         return self._attributes[found]
 
     def _values(self, held: Held, name: str, kind: pa.DataType) -> Any:
@@ -320,7 +320,7 @@ class _Page:
         if not len(held.row):
             return pa.nulls(0, kind)
         if used == {(COLUMN, 0)}:
-            return self._cast(taken(self._shown(name), held.row), kind)
+            return in_type(taken(self._shown(name), held.row), kind)
         if len(used) == 1:
             return self._from(used.pop(), name, held.entry, held.item, kind)
         numbers = {source: index for index, source in enumerate(sorted(used))}
@@ -349,9 +349,9 @@ class _Page:
     def _from(self, source: tuple[int, int], name: str, entries: Ints, items: Ints, kind: pa.DataType) -> Any:
         where, index = source
         if where == COLUMN:
-            return self._cast(taken(self._shown(name), self.row[entries]), kind)
+            return in_type(taken(self._shown(name), self.row[entries]), kind)
         if where == FOLD:
-            return self._cast(taken(self._fold(index), self._closed_before(index)[entries]), kind)
+            return in_type(taken(self._fold(index), self._closed_before(index)[entries]), kind)
         if where == STORED:
             return self._stored(name, entries, items, kind)
         return pa.nulls(len(entries), kind)
@@ -360,10 +360,6 @@ class _Page:
         if name not in self._columns:
             self._columns[name] = output_column(self.rows[name]) if name == "type" else self.rows[name]
         return self._columns[name]
-
-    @staticmethod
-    def _cast(array: Any, kind: pa.DataType) -> Any:
-        return array if array.type == kind else array.cast(kind)
 
     # --- values that were made ------------------------------------------------------------------------------------
 
@@ -426,7 +422,7 @@ class _Page:
         """The values of a fold, in the order in which they are closed."""
         if index not in self._folded:
             values = self._folded_values(index) if self.tree is None else self._walked_fold(index)
-            self._folded[index] = self._cast(values, ordinary(values.type))
+            self._folded[index] = in_type(values, ordinary(values.type))
         return self._folded[index]
 
     def _walked_fold(self, index: int) -> Any:

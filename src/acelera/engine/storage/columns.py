@@ -22,6 +22,15 @@ def output_column(column: Any) -> Any:
     return column
 
 
+def in_type(array: Any, kind: pa.DataType) -> Any:
+    """Values in a type that holds them: as floats they are the nearest ones, as Python's are."""
+    if array.type == kind:
+        return array
+    if pa.types.is_floating(kind) and pa.types.is_decimal(array.type):  # Arrow rounds on the way; texts are exact
+        return array.cast(pa.string()).cast(kind)
+    return array.cast(kind, safe=not pa.types.is_floating(kind))
+
+
 def ordinary(kind: pa.DataType) -> pa.DataType:
     """The type in which values are kept: with some, Arrow can do little."""
     if pa.types.is_string_view(kind):
