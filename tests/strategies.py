@@ -571,12 +571,15 @@ def long_stream(seed: int, size: int, keys: int, domain: int) -> pa.Table:
 
 
 SHORT_TIMES = st.builds(ast.Interval, st.sampled_from([0, 300, 400, 1_000, 2_500]), st.just("milliseconds"))
+SOME_SECONDS = st.builds(ast.Interval, st.sampled_from([0, 1, 3, 9, 60]), st.just("seconds"))
 
 
 @st.composite
-def absences(draw: st.DrawFn, formula: ast.Formula) -> ast.Formula:
+def absences(
+    draw: st.DrawFn, formula: ast.Formula, times: st.SearchStrategy[ast.Interval] = SHORT_TIMES
+) -> ast.Formula:
     """A formula whose matches something must not follow, with what may stand around it."""
-    length = draw(SHORT_TIMES)
+    length = draw(times)
     forbidden = draw(st.one_of(formulas(depth=1), of_the_match(formula), of_the_match(formula)))
     made: ast.Formula = ast.UnlessFor(formula, forbidden, length.amount, length.unit)
     for kind in draw(st.lists(st.sampled_from("as filter agg project within again".split()), max_size=2)):
@@ -594,8 +597,17 @@ def absences(draw: st.DrawFn, formula: ast.Formula) -> ast.Formula:
         elif kind == "within":
             made = ast.Windowed(made, ast.Within(draw(st.integers(2, 4)), "events"))
         else:
-            made = draw(absences(made))
+            made = draw(absences(made, times))
     return made
+
+
+@st.composite
+def sometimes_absences(draw: st.DrawFn, formula: ast.Formula) -> ast.Formula:
+    """A formula, now and then with what must not follow its matches for some seconds."""
+    if draw(st.integers(0, 3)):
+        return formula
+    made = draw(absences(formula, SOME_SECONDS))
+    return made if _may_wait(made) else formula
 
 
 @st.composite

@@ -14,7 +14,7 @@ from acelera.automata.labels import Label, label_text
 from acelera.automata.model import Acea
 from acelera.language import ast
 from acelera.language.checker import Checked
-from acelera.language.printer import print_keep
+from acelera.language.printer import duration, print_keep
 from acelera.language.summary import Summarized
 
 MOST_SHOWN = 500
@@ -50,6 +50,8 @@ def _transitions(automaton: Acea) -> list[str]:
         lines.append(f"… and {left_out:,} more, which q.automaton.transitions holds")
     for number, guard in enumerate(automaton.guards, 1):
         lines += [f"guard {number}, {line}" for line in _transitions(guard)]
+    for absence in automaton.absences:
+        lines.append(f"guard {absence.guard + 1} must not match {absence.text()}")
     return lines
 
 
@@ -70,6 +72,8 @@ def _running(automaton: Acea, checked: Checked, repeats: bool) -> list[str]:
     elif repeats:
         where = "in a window" if within is not None else "in the stream; a window would bound it"
         lines.append(f"matches: + takes every choice of events that fit, so each can double their number {where}")
+    if checked.waits is not None:
+        lines += _waiting(checked.waits)
     if checked.clauses.keep is not None:
         lines += _keeping(checked.clauses.keep, within is not None)
     if automaton.registers:
@@ -77,6 +81,15 @@ def _running(automaton: Acea, checked: Checked, repeats: bool) -> list[str]:
     if summary is not None:
         lines.append(f"rows: {_complete(summary, [key.name for key in checked.clauses.partition_by])}")
     return lines
+
+
+def _waiting(longest: int) -> list[str]:
+    """When it is known of a match that nothing follows that rules it out."""
+    length = duration(longest)
+    return [
+        f"UNLESS … FOR: a match waits until the clock of the stream has passed its end by {length}",
+        f"the last {length} of a table say nothing yet; with until=… they do, if it is complete up to a later time",
+    ]
 
 
 def _keeping(keep: ast.Keep, windowed: bool) -> list[str]:

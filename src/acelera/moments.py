@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import date, datetime, time
+from datetime import date, datetime, time, timezone
 
 import pyarrow as pa
 
@@ -13,7 +13,10 @@ _IN_NANOSECONDS = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1_000, "ns": 1}
 
 
 def tick_of(until: object, schema: Schema) -> int | None:
-    """The moment `until`, a datetime, a text such as 2024-05-01 10:00, or a number in the unit of the order column."""
+    """The moment `until`, a datetime, a text such as 2024-05-01 10:00, or a number in the unit of the order column.
+
+    A text that names no zone is in UTC if the stream's times have a zone.
+    """
     if until is None:
         return None
     if schema.time is None:
@@ -21,8 +24,9 @@ def tick_of(until: object, schema: Schema) -> int | None:
         raise UsageError(f"until=… needs a stream with time: order_by must begin with a timestamp column; {first}")
     if isinstance(until, int) and not isinstance(until, bool):
         return until
-    moment = _moment(until)
-    zoned = schema.time.zoned
+    moment, zoned = _moment(until), schema.time.zoned
+    if isinstance(until, str) and zoned and moment.tzinfo is None:
+        moment = moment.replace(tzinfo=timezone.utc)
     if zoned != (moment.tzinfo is not None):
         has, lacks = ("have a time zone", "has none") if zoned else ("have no time zone", "has one")
         raise UsageError(f"the times of this stream {has}, and until={until!r} {lacks}")

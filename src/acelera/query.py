@@ -116,8 +116,9 @@ class Query(CheckedQuery):
             column `match` that tells the match by an id, one `variable`, and the attributes of the event. Only
             variables that SELECT names are shown.
         until
-            A time up to which the table is complete; without it, that of its last event. With UNLESS … FOR, of matches
-            that may still be ruled out then it is not known whether they are any.
+            A time up to which the table is complete, as a datetime, a text (in UTC if it names no zone and times have
+            one) or a number in the unit of the times; without it, the time of the last event. With UNLESS … FOR,
+            matches that may still be ruled out after it are left out.
 
         >>> import acelera as ac
         >>> rows = [{"type": "A", "v": 1}, {"type": "B", "v": 2}, {"type": "B", "v": 3}]

@@ -74,6 +74,22 @@ def test_rows_of_events(run: Run) -> None:
     assert refused.exit_code == 1 and "a row of a summary stands for many" in refused.stderr
 
 
+def test_a_time_up_to_which_files_are_complete(run: Run) -> None:
+    """What must not follow is known of the last match when that time has passed; a time without a zone is in UTC."""
+    Path("u.acel").write_text("MATCH SELL UNLESS BUY FOR 1500 MILLISECONDS")
+    assert "0 matches" in run("ticks.csv", "--order-by", "ts", query="u.acel").stderr
+    there = run("ticks.csv", "--order-by", "ts", "--until", "2024-01-02 09:00:05", query="u.acel")
+    assert there.exit_code == 0 and "4 events, 2 matches" in there.stderr
+    zoned = run("ticks.csv", "--order-by", "ts", "--until", "2024-01-02T10:00:04+01:00", query="u.acel")
+    assert "4 events, 1 match" in zoned.stderr
+    for until, said in [("soon", "until='soon' is no time"), ("2024-01-02 09:00", "lies before the last event")]:
+        refused = run("ticks.csv", "--order-by", "ts", "--until", until, query="u.acel")
+        assert refused.exit_code == 1 and said in refused.stderr
+        assert "Traceback" not in refused.stderr
+    needless = run("ticks.csv", "--order-by", "ts", "--until", "2024-01-02", "--stream", query="u.acel")
+    assert needless.exit_code == 2 and "--until is not for --stream" in needless.stderr
+
+
 # --- summaries ----------------------------------------------------------------------------------------------------
 
 SUMMARY = "SUMMARIZE count(*) AS n, avg(b.price) AS mean MATCH SELL AS a ; SELL AS b BY a.name"

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import acelera as ac
+from acelera.engine.machines.machine import Events
 from acelera.engine.nodes import arena, starts
 from acelera.engine.nodes.held import Ended, Held
 from acelera.engine.session import session
@@ -36,7 +37,10 @@ class Late:
     def settle(self, now: int | None) -> Ended:
         return Ended.none()
 
-    def rest(self) -> Ended:
+    def read(self, events: Events, keys: int) -> None:
+        pass
+
+    def rest(self, until: int | None) -> Ended:
         return self._given(len(self.held))
 
     def due(self) -> int | None:
@@ -48,6 +52,9 @@ class Late:
             self.held.hits.only(np.s_[max(0, count) :]),
         )
         return given
+
+    def compact(self) -> None:
+        pass
 
     def keep_partitions(self, kept: Any) -> None:
         self.held.keep_partitions(kept)

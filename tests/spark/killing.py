@@ -1,6 +1,6 @@
 """Kill a stream again and again, and look whether its sink holds exactly what the run in process gives.
 
-    python tests/spark/killing.py [--kills 10] [--seed 1] [--into files|sqlite|postgresql]
+    python tests/spark/killing.py [--kills 10] [--seed 1] [--into files|absences|sqlite|postgresql]
 
 A child process reads files as a stream and writes the matches of a query to files, or lets rules act on a database. It
 is killed (SIGKILL, with its JVM) at random moments and started again from its checkpoint, while more files come. At
@@ -34,6 +34,10 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from trepl.actions.servers import postgresql
 
 QUERY = ac.query("SELECT a.n, b.n, c.n MATCH A AS a ; B AS b ; C AS c PARTITION BY k WITHIN 30 SECONDS")
+ABSENCES = ac.query("""
+    SELECT a.n, b.n MATCH (A AS a ; B AS b) UNLESS (C AS c FILTER c.n < a.n + 200) FOR 40 SECONDS
+    PARTITION BY k WITHIN 30 SECONDS
+""")
 RULES = ac.trepl("""
     monitor event partition by k; derived pair(a, b);
     Pair: (event(X, X.type = 'A'), event(Y, Y.type <> 'A'))
@@ -41,6 +45,8 @@ RULES = ac.trepl("""
 """)
 TABLES = ("create table pairs (a bigint, b bigint)", "create table total (n bigint)", "insert into total values (0)")
 PIECES, ROWS = 60, 100
+LAST = 2 * 10**15
+"""The time of a last row, which lets all others pass, in microseconds."""
 
 
 def main() -> None:
@@ -66,6 +72,7 @@ class Matches:
     """The matches of a query, in files; also what all sinks share."""
 
     name = "files"
+    query = QUERY
 
     def __init__(self, folder: Path, where: str = "") -> None:
         self.folder, self.where = folder, where
@@ -78,7 +85,9 @@ class Matches:
 
     def writer(self, frame: Any) -> Any:
         """What writes the results of a stream."""
-        return QUERY.run(frame, order_by="ts").writeStream.format("parquet").option("path", str(self.folder / "out"))
+        return (
+            self.query.run(frame, order_by="ts").writeStream.format("parquet").option("path", str(self.folder / "out"))
+        )
 
     def found(self) -> list[str]:
         """What is there in the end."""
@@ -86,7 +95,14 @@ class Matches:
 
     def expected(self, table: pa.Table) -> list[str]:
         """What should be there."""
-        return sorted(map(repr, QUERY.run(table, order_by="ts").to_pylist()))
+        return sorted(map(repr, self.query.run(table, order_by="ts", until=LAST).to_pylist()))
+
+
+class Absences(Matches):
+    """Matches that wait until it is known that something does not follow."""
+
+    name = "absences"
+    query = ABSENCES
 
 
 class Sqlite(Matches):
@@ -150,7 +166,7 @@ class Postgresql(Sqlite):
         return psycopg.connect(self.where)
 
 
-SINKS = {sink.name: sink for sink in (Matches, Sqlite, Postgresql)}
+SINKS = {sink.name: sink for sink in (Matches, Absences, Sqlite, Postgresql)}
 
 
 # --- the process that dies ----------------------------------------------------------------------------------------
@@ -241,7 +257,7 @@ def arrivals(table: pa.Table) -> list[pa.Table]:
     times = table.column("ts").cast(pa.int64()).to_numpy()
     order = np.argsort(times + np.random.default_rng(2).uniform(0, 15_000_000, len(times)))
     found = [table.take(pa.array(rows)) for rows in np.array_split(order, PIECES)]
-    last = pa.table({"type": ["D"], "k": [0], "n": [-1], "ts": pa.array([2 * 10**15], pa.timestamp("us", "UTC"))})
+    last = pa.table({"type": ["D"], "k": [0], "n": [-1], "ts": pa.array([LAST], pa.timestamp("us", "UTC"))})
     return [*found, last]
 
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import acelera as ac
 from acelera.language import ast
-from strategies import cases, unordered
+from strategies import KEPT_MATCHES, cases, sometimes_absences, unordered
 from tiers import thinned
 
 EPOCH = datetime.datetime(2024, 1, 1)
@@ -44,7 +44,10 @@ def timed_cases(draw: st.DrawFn) -> tuple[ac.Query, pa.Table, str]:
     table = table.append_column("ts", pa.array(times, pa.timestamp("us")).cast(pa.timestamp("us", zone)))
     table = table.append_column("n", pa.array(range(size), pa.int64()))
     order_by = draw(st.sampled_from(["ts", "ts", "ts", "n"]))
-    query = ac.query(ast.Query(formula, partition_by=draw(KEYS), within=within))
+    if order_by == "ts":
+        formula = draw(sometimes_absences(formula))
+    keep = draw(st.one_of(st.none(), st.none(), st.none(), KEPT_MATCHES))
+    query = ac.query(ast.Query(formula, partition_by=draw(KEYS), within=within, keep=keep))
     try:
         query.check(table.schema, order_by=order_by)
     except ac.QueryCheckError:

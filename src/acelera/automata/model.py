@@ -12,6 +12,7 @@ from acelera.drawing.graph import Graph
 from acelera.drawing.pictures import Drawing
 from acelera.errors import UsageError
 from acelera.language import ast
+from acelera.language.printer import duration, print_expression
 
 
 @dataclass(frozen=True)
@@ -100,6 +101,11 @@ class Absence:
     guard: int
     length: int
     compared: ast.Expression | None = None
+
+    def text(self) -> str:
+        """How long nothing may match, and what is asked of it: `until 15 MINUTES after the end, where id = o.id`."""
+        asked = "" if self.compared is None else f", where {print_expression(self.compared)}"
+        return f"until {duration(self.length)} after the end{asked}"
 
     @property
     def keys(self) -> list[tuple[str | None, str]]:
@@ -205,8 +211,13 @@ class Acea:
         for t in self.transitions:
             edges.setdefault((t.source, t.target), []).append(label_text(t.label))
         names = tuple(self.name(state) for state in range(self.states))
-        graphs = tuple(each._graph(f"guard {number}") for number, each in enumerate(inner, 1))
+        graphs = tuple(each._graph(f"guard {number + 1}{self._until(number)}") for number, each in enumerate(inner))
         return Graph(names, self.initial, self.finals, edges, described, graphs)
+
+    def _until(self, guard: int) -> str:
+        """How long a guard must not match, and where, if that is not only until a match ends."""
+        texts = [absence.text() for absence in self.absences if absence.guard == guard]
+        return f", {' or '.join(texts)}" if texts else ""
 
     def _repr_mimebundle_(self, **options: object) -> dict[str, str]:
         return self.draw()._repr_mimebundle_(**options)

@@ -30,6 +30,7 @@ class Job:
     limit: int | None = None
     ties: str = "error"
     rows: str = "matches"
+    until: str | None = None
 
     @property
     def shown(self) -> int:

@@ -17,6 +17,7 @@ from acelera.cli.sources import Source, sources_of
 from acelera.engine.session.order import compare_adjacent, order_columns, sorted_indices
 from acelera.engine.session.pages import Page
 from acelera.language.schema import Schema, schema_of
+from acelera.moments import tick_of
 from acelera.spelling import warn_of_misspelt_types
 from acelera.tables import plain_values
 
@@ -43,7 +44,8 @@ def run_here(job: Job, progress: Progress) -> Outcome:
     shown: list[pa.RecordBatch] = []
     types: set[str | None] = set()
     limit, found = job.shown if job.output is None else job.limit, 0
-    pages = _found(session, reading, stream.type_column, types, progress)
+    until = tick_of(job.until, stream)
+    pages = _found(session, reading, stream.type_column, types, progress, until)
     if job.query.clauses.summary is not None:  # whose rows come in the order of windows and keys
         nowhere = np.empty(0, np.int64)
         pages = (Page(batch, nowhere, nowhere) for batch in session.table(list(pages)).to_batches())
@@ -64,7 +66,12 @@ def run_here(job: Job, progress: Progress) -> Outcome:
 
 
 def _found(
-    session: Session, reading: _Reading, type_column: str | None, types: set[str | None], progress: Progress
+    session: Session,
+    reading: _Reading,
+    type_column: str | None,
+    types: set[str | None],
+    progress: Progress,
+    until: int | None,
 ) -> Iterator[Page]:
     """What a session finds in the rows that are read, whose types are noted."""
     for rows, numbers in reading.batches():
@@ -73,7 +80,7 @@ def _found(
         if type_column is not None:
             types.update(rows.column(type_column).unique().to_pylist())
         progress.advance(rows.num_rows, session.matches - before)
-    yield from session.rest()
+    yield from session.rest(until=until)
 
 
 def find_here(job: Job, progress: Progress, limits: Limits) -> Findings | SummaryFindings:

@@ -57,6 +57,11 @@ ROWS = click.option(
     show_default=True,
     help="What a row of the result is: a match, or an event of a match.",
 )
+UNTIL = click.option(
+    "--until",
+    metavar="TIME",
+    help="The time up to which INPUTs are complete, for UNLESS … FOR.  [default: that of the last event]",
+)
 QUIET = click.option("--quiet", is_flag=True, help="No progress and no summary.")
 DEBUG = click.option("--debug", is_flag=True, help="Show where an error came from, and what Spark logs.")
 METHOD = click.option(

@@ -21,6 +21,7 @@ _OF_QUERIES = {
     "event_type": "for a program, name the label of an input: LABEL=path",
     "ties": "events of a program have no order but that of their times",
     "rows": "what a rule makes says what its rows are",
+    "until": "rules have no UNLESS … FOR",
     "matches": "--events says how much the page of a program shows",
     "stream": _ON_SPARK,
     "checkpoint": _ON_SPARK,
@@ -40,6 +41,7 @@ _OF_QUERIES_IN_CHANGES = {
 _OF_QUERIES_ALONE = {
     "partition_by": "a program of statements says it itself: STREAM … PARTITION BY",
     "rows": "an event of a stream has the columns that its statement selects",
+    "until": "a program of statements is complete up to its last event",
     "matches": "--events says how much the page of a program shows",
     "stream": _ON_SPARK,
     "checkpoint": _ON_SPARK,

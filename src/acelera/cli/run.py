@@ -25,6 +25,7 @@ from acelera.cli.options import (
     QUIET,
     ROWS,
     TYPE_COLUMN,
+    UNTIL,
     WHAT_TIES,
     sources_of_changes,
     times_of_events,
@@ -60,6 +61,7 @@ _DELAY = r"\d+ (millisecond|second|minute|hour|day|week)s?"
 @click.option("--in-process", is_flag=True, help="Without Spark: read the files in this process.")
 @WHAT_TIES
 @ROWS
+@UNTIL
 @METHOD
 @click.option("--explain", "explaining", is_flag=True, help="Say how the query would run, and do not run it.")
 @click.option("--stream", is_flag=True, help="Watch one folder and go on as files come; needs --checkpoint and -o.")
@@ -138,7 +140,7 @@ def run(context: click.Context, /, **given: Any) -> None:
         run_changes(given)
         return
     _check_options(given)
-    job = replace(job_of(given), limit=given["limit"], rows=given["rows"])
+    job = replace(job_of(given), limit=given["limit"], rows=given["rows"], until=given["until"])
     if given["output"] is not None:
         replaces = given["overwrite"] or given["stream"]
         job = replace(job, output=find_output(given["output"], job.inputs.parts, replaces))
@@ -164,6 +166,8 @@ def _check_options(given: dict[str, Any]) -> None:
         raise click.UsageError(f"{streaming[0]} is for --stream")
     if not given["stream"]:
         return
+    if given["until"]:
+        raise click.UsageError("--until is not for --stream, whose clock is its watermark")
     for name in ("in_process", "overwrite", "explaining", "limit"):
         if given[name]:
             raise click.UsageError(f"--{name.replace('_', '-').replace('explaining', 'explain')} is not for --stream")

@@ -39,7 +39,11 @@ class Drawing:
             lines.append(f'  s{state}((("{name}")))' if state in graph.finals else f'  s{state}(("{name}"))')
         lines += _mermaid_edges(graph, "s", "  ")
         for number, inner in enumerate(graph.inner, 1):
-            lines += [f"  subgraph {inner.described}", *_mermaid_edges(inner, f"g{number}_", "    "), "  end"]
+            lines += [
+                f'  subgraph "{mermaid_text(inner.described)}"',
+                *_mermaid_edges(inner, f"g{number}_", "    "),
+                "  end",
+            ]
         return "\n".join(lines)
 
     def svg(self) -> str:

@@ -31,17 +31,35 @@ def names_from_outside(formula: ast.Formula) -> list[str]:
 
 
 def bound_within(formula: ast.Formula) -> set[str]:
-    """The variables that a formula of one event binds."""
+    """The variables that operators of a formula bind."""
     return {name for node in ast.walk(formula) for name in _bound_by(node)}
 
 
 def _bound_by(node: ast.Formula) -> tuple[str, ...]:
     match node:
-        case ast.EventType(name) | ast.As(_, name):
+        case ast.EventType(name) | ast.As(_, name) | ast.Agg(_, name, _):
             return (name,)
         case ast.AnyEvent():
             return ("ANY",)
     return ()
+
+
+def forbidden_in(formula: ast.Formula) -> Iterator[ast.Formula]:
+    """What each UNLESS of a formula forbids."""
+    for node in ast.walk(formula):
+        if isinstance(node, ast.Unless | ast.UnlessFor):
+            yield node.right
+
+
+def why_unknown(formula: ast.Formula, name: str) -> str:
+    """Why a condition may not name a variable that some UNLESS of the formula has to do with; empty if none has."""
+    for forbidden in forbidden_in(formula):
+        conditions = [node.condition for node in ast.walk(forbidden) if isinstance(node, ast.Filter)]
+        if name in bound_within(forbidden):
+            return f"`{name}` stands in what UNLESS forbids, so no match holds it"
+        if not is_one_event(forbidden) and any(name in names_in(condition) for condition in conditions):
+            return "what UNLESS forbids may speak of the match if it is of one event: UNLESS (C FILTER C.id = A.id)"
+    return ""
 
 
 def asked_from_outside(formula: ast.Formula) -> list[tuple[str, str]]:

@@ -17,10 +17,12 @@ from acelera.language.absence import (
     ONE_EVENT,
     absences_of,
     asked_from_outside,
+    bound_within,
     independent_parts,
     longest_wait,
     outside_of,
     speaks_of_the_match,
+    why_unknown,
 )
 from acelera.language.aggregates import aggregate_names, find_aggregate
 from acelera.language.expressions import check_predicate
@@ -99,7 +101,7 @@ class _Checker:
     def __init__(self, schema: Schema | None, bag_union: BagUnion = "once", formula: ast.Formula | None = None) -> None:
         self.schema = schema
         self.bag_union = bag_union
-        self.elsewhere = {name for node in ast.walk(formula) for name in _binds(node)} if formula else set()
+        self.whole = formula
         self.around = Bindings({}, NONE)  # what stands around a formula, and what its conditions may name as well
         self.problems: list[Problem] = []
 
@@ -395,8 +397,9 @@ class _Checker:
             if not to_the_left and not with_attribute:
                 own = "x" if name != "x" else "y"
                 hint += f"; an attribute is written with its variable, as in {own}.{written(name)}"
-            if name in self.elsewhere:
+            if self.whole is not None and name in bound_within(self.whole):
                 hint = f"`{name}` is bound elsewhere; FILTER, AGG and PROJECT see what is left of them in their bracket"
+                hint = why_unknown(self.whole, name) or hint
             self.wrong(f"the formula{' to the left' if to_the_left else ''} never binds `{name}`{near}", span, hint)
             return Variable(Bounds(0, 1), {}, (), complete=False, from_stream=True)
         if not found.bounds.high:
@@ -638,16 +641,6 @@ def event_fields(held: Variable, schema: Schema) -> tuple[str, ...]:
     """
     first, hidden = ("time", schema.order_by[0]) if schema.time is not None else ("position", "position")
     return (first, *(name for name in held.attributes if name not in (first, hidden)))
-
-
-def _binds(node: ast.Formula) -> tuple[str, ...]:
-    """The variable that an operator binds, apart from what its parts bind."""
-    match node:
-        case ast.EventType(name) | ast.As(_, name) | ast.Agg(_, name, _):
-            return (name,)
-        case ast.AnyEvent():
-            return ("ANY",)
-    return ()
 
 
 _SYNONYMS = {

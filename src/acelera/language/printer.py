@@ -101,6 +101,13 @@ def amount(number: int, unit: str) -> str:
     return f"{number} {(unit[:-1] if number == 1 else unit).upper()}"
 
 
+def duration(nanoseconds: int) -> str:
+    """A duration in the largest unit that it is a multiple of: `90 SECONDS`."""
+    units = sorted((size, unit) for unit, size in ast.UNITS.items() if nanoseconds % size == 0)
+    size, unit = units[-1] if nanoseconds else units[0]
+    return amount(nanoseconds // size, unit)
+
+
 def string(text: str) -> str:
     """A string literal."""
     return "'" + text.replace("'", "''") + "'"

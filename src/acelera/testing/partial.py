@@ -243,7 +243,7 @@ class Steps:
 
     def _patience(self, state: int) -> str:
         edges = self._outgoing.get(state, ())
-        if any(edge.idle for edge in edges):
+        if any(edge.idle and not edge.tests for edge in edges):
             return ""
         staying = [self._text(edge) for edge in edges if edge.target == state and _does_nothing(edge)]
         return f" (while {' or '.join(staying)})" if staying else " (at the next position)"

@@ -65,7 +65,7 @@ def _run(job: Job, target: str, spark: Any, progress: Progress) -> Outcome:
         observed.append((Observation(), frame))
         frames[name] = frame.observe(observed[-1][0], one)
     progress.begin("running")
-    result = job.query.run(frames.get(None, frames), **job.options, rows=job.rows)
+    result = job.query.run(frames.get(None, frames), **job.options, rows=job.rows, until=job.until)
     if job.output is None:
         summary = job.query.pattern.check(job.query.clauses, None).summary
         if summary is not None and summary.order:
