@@ -249,6 +249,41 @@ def test_partial_matches_tell_what_they_wait_for() -> None:
     assert repr(second) == "Partial(start=1, A=[1], B=[2], state='q2', waits='B or C, v > 5')"
 
 
+def test_what_has_ended_and_waits() -> None:
+    """Of each key, until the clock of the whole stream has passed, and whatever it is compared with."""
+    t = Tester(
+        "MATCH A AS a UNLESS (C AS c FILTER c.v = a.v) FOR 5 SECONDS PARTITION BY k WITHIN 2 EVENTS", order_by="ts"
+    )
+    assert t.push("A(v=1, k=1)@0s A(v=2, k=1)@1s A(v=1, k=2)@2s C(v=1, k=1)@3s") == []
+    wait = "it is not known yet whether nothing follows in time that rules them out"
+    assert t.explain(1).splitlines() == [
+        "k = 1: 3 events, no matches",
+        f"matches wait that end at 2: {wait}",
+        "no partial matches are left; those that began:",
+        "  from 1: no matches; nothing of it goes on after 1; what waited of it was dropped at 3",
+        "  from 2: no matches; nothing of it goes on after 2; what ended waits",
+    ]
+    assert t.explain(2).splitlines()[1] == f"matches wait that end at 1: {wait}"
+    assert [(match.key, match.start) for match in t.push("X(v=0, k=2)@7s")] == [(1, 2)]
+    assert t.explain(1).splitlines()[1:] == [
+        "no partial matches are left; those that began:",
+        "  from 1: no matches; nothing of it goes on after 1; what waited of it was dropped at 3",
+        "  from 2: 1 match; nothing of it goes on after 2",
+    ]
+
+
+def test_what_keep_waits_for() -> None:
+    t = Tester("MATCH A+ WITHIN 3 SECONDS KEEP LONGEST PER START", order_by="ts")
+    t.push("A@0s A@1s")
+    assert "matches wait that end at 2: it is not known yet whether KEEP LONGEST PER START keeps them" in str(t)
+    assert len(t.push("X@9s")) == 2
+    assert str(t).splitlines()[1:] == [
+        "no partial matches are left; those that began:",
+        "  from 1: 1 match; nothing of it goes on after 3",
+        "  from 2: 1 match; nothing of it goes on after 3",
+    ]
+
+
 @pytest.mark.parametrize(
     ("formula", "stream", "expected"),
     [

@@ -115,13 +115,14 @@ class Runs:
     """The partial matches that a session holds of a key of PARTITION BY."""
 
     def __init__(self, session: Session, key: Key) -> None:
-        self._matcher, self.key = session.matcher, key
+        self._matcher, self._held, self.key = session.matcher, session.outgoing.held, key
         stream = session.incoming.partitions
         partitions, counts, keys = stream.partitions, stream.counts, stream.keys
         known, width = partitions.values(), len(partitions.columns)
         number = known.index(key) if key in known else len(known)
         self.events = int(counts[number]) if number < min(len(known), len(counts)) else 0
         columns = keys.columns[width:]
+        self._number = number
         self._numbers = [
             (number, tuple(zip(columns, values[width:], strict=True)))
             for number, values in enumerate(keys.values())
@@ -160,6 +161,19 @@ class Runs:
                 if nodes.mark[node] == BOTTOM:
                     start = found.setdefault(int(places[nodes.right[node]]), Start(int(nodes.newest[node])))
                     start.standing.append((waiting, split))
+        return found
+
+    def ended(self) -> dict[int, list[int]]:
+        """Matches that have ended and are not given yet: by the place in the stream of their last event, those of their
+        first ones.
+        """
+        nodes, places = self._matcher.machine.arena.arrays, self._matcher.store.places
+        found: dict[int, list[int]] = {}
+        for hits in (held.hits.only(held.hits.partition == self._number) for held in self._held):
+            for node, row, floor in zip(hits.value.tolist(), hits.row.tolist(), hits.floor.tolist(), strict=True):
+                below = self._below([node], floor) if nodes.newest[node] >= floor else []
+                first = {int(places[nodes.right[each]]) for each in below if nodes.mark[each] == BOTTOM}
+                found.setdefault(int(places[row]), []).extend(sorted(first))
         return found
 
     def paths(self, node: int) -> Iterator[tuple[int, list[tuple[int, int]]]]:

@@ -110,6 +110,10 @@ class Stream:
 
     # --- events in, matches out -----------------------------------------------------------------------------------
 
+    def position(self, place: int) -> int:
+        """The position within its key of an event, which is told by its place in the stream."""
+        return self.keys[: place + 1].count(self.keys[place])
+
     def read(self, rows: Sequence[Row]) -> list[Match]:
         """Read events; the matches that they end, by end, start and positions."""
         batch, before = self._batch(rows), self.session.events
@@ -218,6 +222,7 @@ def _columns_asked(query: Query, type_column: str | None) -> list[str]:
         terms += [*(term for _, term in label.assign), *label.predicate]
         terms += [term for _, bag in label.marks for mark in bag for term in mark.terms()]
     names = [part.name for term in terms for part in subterms(term) if isinstance(part, Attr)]
+    names += [name for absence in query.automaton.absences for variable, name in absence.keys if variable is None]
     checked = query.pattern.check(query.clauses, None)  # without a schema, variables have what was made
     asked = checked.result.named_attributes if checked.summary is None else sorted(checked.summary.looked_at)
     names += [name for variable, name in asked if name not in checked.variables[variable].attributes]

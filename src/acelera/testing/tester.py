@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from acelera.automata.model import Acea
-from acelera.errors import UsageError, did_you_mean
+from acelera.errors import UsageError, did_you_mean, listing
 from acelera.language import ast
 from acelera.language.builder import FormulaBuilder
 from acelera.language.checker import BagUnion
-from acelera.language.printer import amount
+from acelera.language.printer import amount, print_keep
 from acelera.query import Query
 from acelera.query import query as query_of
 from acelera.testing.partial import Partials, Runs, Start, Steps, event_text, partials
@@ -163,7 +163,10 @@ class Tester:
         lines = [f"{name}: {read}" if name else read]
         if key not in stream.shown:
             return lines
-        waiting = partials(stream, [key], 20)
+        waiting, ended = partials(stream, [key], 20), Runs(stream.session, key).ended()
+        if ended:
+            ends = listing([str(stream.position(place)) for place in sorted(ended)])
+            lines.append(f"matches wait that end at {ends}: {self._why_ended_wait()}")
         if waiting:
             lines += [f"{_number(len(waiting) + waiting.more, 'partial match')}:", *(f"  {each}" for each in waiting)]
             return [*lines, f"  … and {waiting.more} more"] if waiting.more else lines
@@ -175,6 +178,15 @@ class Tester:
             return [*lines, f"no partial matches: no event could begin one; {why}"]
         lines += ["no partial matches are left; those that began:", *(f"  {each}" for each in begun[-MOST_BEGUN:])]
         return [*lines, f"  … and {len(begun) - MOST_BEGUN} before"] if len(begun) > MOST_BEGUN else lines
+
+    def _why_ended_wait(self) -> str:
+        """What must be known of a match that has ended before it is given."""
+        asked = []
+        if self.query.automaton.absences:
+            asked.append("nothing follows in time that rules them out")
+        if self.query.clauses.keep is not None:
+            asked.append(f"{print_keep(self.query.clauses.keep)} keeps them")
+        return f"it is not known yet whether {' and whether '.join(asked)}"
 
     def _beginning(self) -> str:
         """What an event must be for a match to begin with it."""
@@ -192,19 +204,24 @@ class Tester:
         begun: dict[int, _Begun] = {}
         waiting: dict[int, Start] = {}
         for place, (event, its_key) in enumerate(zip(stream.events(), stream.keys, strict=True)):
-            ended = Counter(start for _, start, _ in read(session, event) if its_key == key)
+            ended = Counter(start for _, start, _ in read(session, event) if stream.keys[start] == key)
             runs = Runs(session, key)
             held, before = runs.starts(runs.floor()), waiting
+            kept = {start for starts in runs.ended().values() for start in starts}
             waiting = {start: each for start, each in held.items() if each.tick >= runs.floor(ahead=1)}
-            if its_key == key and (place in held or place in ended):
+            if its_key == key and (place in held or place in ended or place in kept):
                 begun[place] = _Begun(runs.events)
             for start, matches in ended.items():
                 begun[start].matches += matches
+            for start, each in begun.items():
+                if each.waits and start not in kept and not each.matches:
+                    each.after = f"; what waited of it was dropped at {runs.events}"
+                each.waits = start in kept
             for start in ({*before, place} & begun.keys()) - waiting.keys():
-                if start in held or (start not in ended and before[start].tick < runs.floor()):
+                if start in held or (not (start in ended or start in kept) and before[start].tick < runs.floor()):
                     window = "" if within is None else amount(within.amount, within.unit)
                     begun[start].end = f"left the window of {window}"
-                elif start in ended:
+                elif start in ended or start in kept:
                     begun[start].end = f"nothing of it goes on after {runs.events}"
                 else:
                     wanted = " or ".join(steps.waits(before[start].standing))
@@ -219,9 +236,12 @@ class _Begun:
     start: int
     matches: int = 0
     end: str = ""
+    waits: bool = False
+    after: str = ""
 
     def __str__(self) -> str:
-        return f"from {self.start}: {_number(self.matches, 'match')}; {self.end}"
+        after = "; what ended waits" if self.waits else self.after
+        return f"from {self.start}: {_number(self.matches, 'match')}; {self.end}{after}"
 
 
 def _number(count: int, what: str) -> str:
