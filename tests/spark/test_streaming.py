@@ -2,11 +2,13 @@
 
 import os
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import assume, given, settings
@@ -107,6 +109,25 @@ def test_a_stream_gives_the_matches_of_the_table(text: str, spark: Any, tmp_path
     assert shown(files.found()) == shown(ac.query(text).run(table, order_by="ts", until=LATER))
     assert len([each for each in progress if each.numInputRows]) == 3
     assert late_events(progress) == 0
+
+
+def test_what_waits_for_its_time_is_given_then(spark: Any, tmp_path: Path) -> None:
+    """No match is written before the watermark has passed its time, and the next run from the checkpoint goes on."""
+    query = ac.query("SELECT a.n, end_time MATCH A AS a UNLESS (B AS b FILTER b.v = a.v) FOR 2 MINUTES PARTITION BY k")
+    made, files = long_stream(1_000), Files(spark, tmp_path)
+    table = zoned(made.append_column("n", pa.array(range(made.num_rows), pa.int64())))
+    expected = query.run(table, order_by="ts", until=LATER)
+    first, rest = table.slice(0, 600), table.slice(600)
+    files.put(first)
+    files.run(query.run(files.frame("1 second"), order_by="ts"))
+    watermark = first.column("ts")[-1].as_py() - timedelta(seconds=1)
+    known = expected.filter(pc.less(expected.column("end_time"), watermark - timedelta(minutes=2)))
+    assert shown(files.found()) == shown(known)
+    assert 0 < known.num_rows < expected.num_rows
+    files.put(rest)
+    files.put(last_row(table.schema))
+    files.run(query.run(files.frame("1 second"), order_by="ts"))
+    assert shown(files.found()) == shown(expected)
 
 
 @pytest.mark.property
