@@ -52,6 +52,15 @@ REMEMBERING = {
     "FILTER a[name = 'T01' AND price > 150] AND c[name = 'T03' AND price > 150] WITHIN 100 EVENTS",
 }
 """Queries with registers."""
+SALES = "(SELL AS a ; SELL AS c) FILTER a[name = 'T01' AND price > 150] AND c[name = 'T03' AND price > 150]"
+AFTERWARDS = {
+    "plain": f"SELECT a.price, c.price MATCH {SALES} WITHIN 100 EVENTS",
+    "UNLESS … FOR": f"SELECT a.price, c.price MATCH ({SALES}) UNLESS (BUY AS b FILTER b[name = 'T02' AND price > 150]) "
+    "FOR 10 MILLISECONDS WITHIN 100 EVENTS",
+    "UNLESS … FOR, compared with the match": f"SELECT a.price, c.price MATCH ({SALES}) "
+    "UNLESS (BUY AS b FILTER b[name = 'T02'] AND b.price > a.price) FOR 10 MILLISECONDS WITHIN 100 EVENTS",
+}
+"""Queries whose matches wait."""
 
 
 def predicates(table: pa.Table, given: Sequence[Step]) -> list[pa.ChunkedArray]:
@@ -144,6 +153,18 @@ def with_registers(table: pa.Table) -> None:
         line(name, table.num_rows / best[name] / 1e6, "million events/s", note=note)
 
 
+def waiting(table: pa.Table) -> None:
+    """What is known of a match only some time after its end; for information."""
+    heading(f"{table.num_rows:,} events, 1 a millisecond, absence afterwards, for information")
+    times = pa.array(range(0, 1000 * table.num_rows, 1000), pa.timestamp("us"))
+    timed = table.append_column("ts", times)
+    works = {name: partial(ac.query(text).run, timed, order_by="ts") for name, text in AFTERWARDS.items()}
+    best = in_turns(works, rounds=5)
+    for name in AFTERWARDS:
+        note = f"{works[name]().num_rows:,} matches, {best[name] / best['plain']:.1f} times the plain sequence"
+        line(name, table.num_rows / best[name] / 1e6, "million events/s", note=note)
+
+
 def main() -> None:
     """Print the ratios."""
     table = ticks(MILLION)
@@ -153,6 +174,7 @@ def main() -> None:
     against_short(table)
     against_automaton()
     with_registers(table)
+    waiting(table)
 
 
 if __name__ == "__main__":
