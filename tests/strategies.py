@@ -22,7 +22,8 @@ from acelera.language.expression_builder import negate
 from acelera.language.expressions import MULTISET_PREDICATES
 from acelera.language.looking_back import PREV, is_aggregate, looks_back
 from acelera.language.schema import Schema, schema_of
-from acelera.language.totals import is_total, with_totals
+from acelera.language.items import is_aggregating as is_total
+from acelera.language.totals import with_totals
 from acelera.language.types import NUMBERS, ORDERED, Kind
 from acelera.language.variables import Bindings, Variable
 from acelera.semantics.queries import partitions

@@ -17,6 +17,7 @@ from acelera.language import ast
 from acelera.language.checker import BagUnion, Checked, check, check_clauses
 from acelera.language.printer import print_around, print_query
 from acelera.language.schema import Schema
+from acelera.language.summary import attributes_of
 
 if TYPE_CHECKING:
     from acelera.engine.machines.choice import Strategy
@@ -94,8 +95,8 @@ class Pattern(ABC):
             if not automaton.transitions:
                 warnings.warn("nothing can match: parts of the query exclude each other", AceleraWarning, stacklevel=5)
             plan = plan_of(automaton, schema, self.formula is not None)
-            listed = {(each.variable, each.attribute) for each in totals if fold_under(plan, each) is None}
-            of_totals = {(each.variable, each.attribute) for each in totals} - listed
+            listed = {each for total in totals if fold_under(plan, total) is None for each in attributes_of(total)}
+            of_totals = {each for total in totals for each in attributes_of(total)} - listed
             made = strategy_of(plan, schema)
             if folded(plan, looked_at - of_totals) or (made.refused is not None and folded(plan, looked_at)):
                 made = strategy_of(plan_of(automaton, schema, from_formula=False), schema)

@@ -39,6 +39,8 @@ class Mark:
 
     def attribute(self, name: str) -> Term:
         """What an attribute of the new event is."""
+        if isinstance(name, ast.Computed):
+            return on_mark(name.expression, self)
         fields = None if self.fields is None else dict(self.fields)
         if fields is not None and name in fields:
             return fields[name]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cached_property
 from typing import Any
 
@@ -10,7 +11,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from acelera.errors import DataError
+from acelera.language import ast
 from acelera.language.events import Event, Value, made_event
+from acelera.language.expressions import type_of
 from acelera.language.schema import Schema
 from acelera.language.types import INT, NULL, STRING, Type
 from acelera.tables import plain_values
@@ -25,6 +28,8 @@ def earlier(name: str) -> str:
 
 def attribute_type(name: str, schema: Schema) -> Type:
     """The type of an attribute of the events of a stream; one that they do not have is NULL."""
+    if isinstance(name, ast.Computed):
+        return type_of(name.expression, lambda node: attribute_type(node.name, schema), lambda problem: None)
     name = name.removeprefix(_EARLIER)
     if name in schema.columns:
         return schema.columns[name]
@@ -39,6 +44,12 @@ def column_of(name: str, schema: Schema) -> str | None:
     if name == "time" and schema.time is not None:
         return schema.order_by[0]
     return schema.type_column if name == "type" else None
+
+
+def columns_of(names: Iterable[str], schema: Schema) -> set[str]:
+    """The columns that attributes come from, or are computed from."""
+    found = (column_of(plain, schema) for name in names for plain in ast.plain_names(name))
+    return {column for column in found if column is not None}
 
 
 class Frame:

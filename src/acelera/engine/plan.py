@@ -29,6 +29,7 @@ from acelera.automata.terms import (
     Later,
     Latest,
     Reg,
+    Sql,
     Step,
     Summary,
     Term,
@@ -278,6 +279,15 @@ def folded(plan: Plan, looked_at: Collection[tuple[str, str]]) -> bool:
     return any(isinstance(term, Finish) and term.state in folds for term in terms)
 
 
+def as_column(term: Term) -> Attr | Const | None:
+    """A term over an event as it was read, as an attribute that may be computed from others; None if it is none."""
+    if isinstance(term, Attr | Const):
+        return term
+    if isinstance(term, Sql) and all(leaf == Attr(name) and held is None for (held, name), leaf in term.leaves):
+        return Attr(ast.Computed(term.expression))
+    return None
+
+
 def looks_at_one_event(term: Term) -> bool:
     """Whether a term is known from the event in hand."""
     return not any(isinstance(part, Reg | Fresh | Latest | Identity | Step | Finish) for part in subterms(term))
@@ -323,7 +333,7 @@ def _chain(name: str, term: Term) -> Fold | None:
     """The fold that a chain of steps belongs to, or None if it is something else."""
     function, ignore_nulls = "", False
     while isinstance(term, Step):
-        if not isinstance(term.given, Attr | Const):
+        if as_column(term.given) is None:
             return None
         function, ignore_nulls, term = term.function, term.ignore_nulls, term.state
     if isinstance(term, Identity):
@@ -345,7 +355,9 @@ def _fold_steps(label: Label, folds: tuple[Fold, ...]) -> tuple[FoldStep, ...]:
         given: list[Term] = []
         term = assigned.get(fold.register)
         while isinstance(term, Step):
-            given.append(term.given)
+            column = as_column(term.given)
+            assert column is not None, "others are no folds"
+            given.append(column)
             term = term.state
         if given or fold.register in closed:
             steps.append(FoldStep(index, tuple(reversed(given)), fold.register in closed))

@@ -9,11 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from acelera.language.expression_tree import Aggregation as Aggregation
 from acelera.language.expression_tree import Attribute as Attribute
 from acelera.language.expression_tree import Between as Between
 from acelera.language.expression_tree import Binary as Binary
+from acelera.language.expression_tree import Bound as Bound
 from acelera.language.expression_tree import Call as Call
 from acelera.language.expression_tree import Cast as Cast
+from acelera.language.expression_tree import Computed as Computed
 from acelera.language.expression_tree import Date as Date
 from acelera.language.expression_tree import Expression as Expression
 from acelera.language.expression_tree import In as In
@@ -26,6 +29,7 @@ from acelera.language.expression_tree import Running as Running
 from acelera.language.expression_tree import Timestamp as Timestamp
 from acelera.language.expression_tree import Total as Total
 from acelera.language.expression_tree import Unary as Unary
+from acelera.language.expression_tree import plain_names as plain_names
 from acelera.language.tree import Node as Node
 from acelera.language.tree import fold as fold
 from acelera.language.tree import walk as walk
@@ -283,16 +287,6 @@ class Project(Formula):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Aggregation(Node):
-    """`f(x.a)`, `f(x.a IGNORE NULLS)` or `count(x)`."""
-
-    function: str
-    variable: str
-    attribute: str | None = None
-    ignore_nulls: bool = False
-
-
-@dataclass(frozen=True, eq=False, repr=False)
 class Created(Node):
     """`b <- f(x.a)` in AGG."""
 
@@ -364,7 +358,18 @@ class SelectAggregation(Node):
     alias: str | None = None
 
 
-SelectColumn = SelectVariable | SelectAttribute | SelectBound | SelectAggregation
+@dataclass(frozen=True, eq=False, repr=False)
+class SelectExpression(Node):
+    """`b.price - a.price`: an expression over attributes of single events, aggregates, bounds and keys.
+
+    An attribute without a variable is one of PARTITION BY.
+    """
+
+    expression: Expression
+    alias: str | None = None
+
+
+SelectColumn = SelectVariable | SelectAttribute | SelectBound | SelectAggregation | SelectExpression
 SelectItem = Star | SelectColumn
 
 KEPT_KINDS = ("longest", "shortest", "all", "any")

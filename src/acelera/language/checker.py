@@ -25,25 +25,27 @@ from acelera.language.absence import (
     why_unknown,
 )
 from acelera.language.aggregates import aggregate_names, find_aggregate
-from acelera.language.expressions import check_predicate
+from acelera.language.expressions import check_predicate, type_of
 from acelera.language.looking_back import looks_back
 from acelera.language.printer import name as written
-from acelera.language.printer import print_within
+from acelera.language.printer import print_expression, print_operand, print_within
 from acelera.language.result import (
     AggregateValue,
     AttributeValues,
     Column,
     EventRows,
     EventStructs,
+    ExpressionValue,
     MatchBound,
     PartitionKey,
     Result,
+    name_of_aggregate,
 )
 from acelera.language.schema import Schema
 from acelera.language.summary import Summarized
 from acelera.language.summary_checker import check_summary
-from acelera.language.tree import assert_never
-from acelera.language.types import INT, ORDERED, STRING, UNKNOWN, Kind, Type
+from acelera.language.tree import assert_never, rebuilt
+from acelera.language.types import INT, ORDERED, STRING, UNKNOWN, Kind, Type, from_arrow
 from acelera.language.variables import EMPTY, NONE, ONE, Bindings, Bounds, Origin, Variable, names_of
 
 BagUnion = Literal["once", "additive"]
@@ -410,6 +412,8 @@ class _Checker:
 
     def attribute(self, held: Variable, variable: str, name: str, span: Span | None) -> Type:
         """The type of an attribute of a variable's events."""
+        if isinstance(name, ast.Computed):
+            return self.computed(held, variable, name)
         if name in held.attributes:
             return held.attributes[name]
         if name == "position":
@@ -424,6 +428,14 @@ class _Checker:
         known = listing(held.attributes) or "none"
         self.wrong(f"no attribute `{name}` in {held.where}{near}", span, None if near else f"attributes: {known}")
         return UNKNOWN
+
+    def computed(self, held: Variable, variable: str, computed: ast.Computed) -> Type:
+        """The type of what is computed from attributes of a variable's events."""
+
+        def lookup(attribute: ast.Attribute) -> Type:
+            return self.attribute(held, variable, attribute.name, attribute.span)
+
+        return type_of(computed.expression, lookup, self.problems.append)
 
     def time(self, span: Span | None, what: str) -> Type:
         if self.schema is None:
@@ -460,8 +472,9 @@ class _Checker:
         result = function.result(given)
         if result is None:
             durations = node.function == "avg" and given.kind is Kind.DURATION
+            shown = print_operand(node.variable, node.attribute)
             self.wrong(
-                f"`{node.function}` takes {function.takes}, but {node.variable}.{node.attribute} is of type {given}",
+                f"`{node.function}` takes {function.takes}, but {shown} is of type {given}",
                 node.span,
                 "sum and count them, and divide the one by the other in the resulting table" if durations else None,
             )
@@ -606,11 +619,73 @@ class _Checker:
                 return Column(alias or f"{variable}_{attribute}", AttributeValues(variable, attribute), single, kind)
             case ast.SelectAggregation(aggregation, alias):
                 given, found = self.aggregation(aggregation, bindings, to_the_left=False)
-                name = "_".join(filter(None, (aggregation.function, aggregation.variable, aggregation.attribute)))
+                name = alias or name_of_aggregate(aggregation) or self.no_name(aggregation)
                 kind = None if self.schema is None else found.arrow
-                return Column(alias or name, AggregateValue(aggregation, given), True, kind)
+                return Column(name, AggregateValue(aggregation, given), True, kind)
+            case ast.SelectExpression(expression, alias):
+                return self.expression(expression, alias or self.no_name(expression), clauses, bindings)
             case _:
                 return assert_never(item)
+
+    def no_name(self, expression: ast.Expression) -> str:
+        """Report an item that has no name of its own."""
+        shown = print_expression(expression)
+        self.wrong("this item needs a name", expression.span, f"write {shown if len(shown) <= 40 else '…'} AS name")
+        return shown
+
+    def expression(self, expression: ast.Expression, name: str, clauses: ast.Clauses, bindings: Bindings) -> Column:
+        """The column of an item that computes with others, each of which has one value in each match."""
+        parts: dict[ast.Expression, Column] = {}
+
+        def part(node: ast.Expression) -> ast.Expression:
+            if node not in parts:
+                item = self.part_of_item(node, clauses)
+                column = self.item(item, clauses, bindings)
+                if not column.single and isinstance(item, ast.SelectAttribute):
+                    self.refuse_list(node, item, bindings)
+                parts[node] = replace(column, name=f"c{len(parts)}")
+            return ast.Attribute(None, parts[node].name, span=node.span)
+
+        def combine(node: ast.Expression, made: Sequence[ast.Expression]) -> ast.Expression:
+            inner = isinstance(node, ast.Attribute | ast.Aggregation | ast.Bound)
+            return part(node) if inner else rebuilt(node, made)
+
+        before = len(self.problems)
+        read = ast.fold(expression, combine)
+        if not parts:
+            hint = "it computes with what a match has: b.price - a.price, max(x.price) / count(x), end - start"
+            self.wrong("this item speaks of no match: it is the same for each", expression.span, hint)
+        if len(self.problems) > before:
+            return Column(name, ExpressionValue(read, tuple(parts.values())), True)
+        types = {each.name: UNKNOWN if each.type is None else from_arrow(each.type) for each in parts.values()}
+        found = type_of(read, lambda attribute: types[attribute.name], self.problems.append)
+        kind = None if self.schema is None else found.arrow
+        return Column(name, ExpressionValue(read, tuple(parts.values())), True, kind)
+
+    def part_of_item(self, node: ast.Expression, clauses: ast.Clauses) -> ast.SelectColumn:
+        """What an item computes with, as an item of its own."""
+        match node:
+            case ast.Attribute(str() as held, name):
+                return ast.SelectAttribute(held, name, "", span=node.span)
+            case ast.Attribute(None, name):
+                if all(name != key.name for key in clauses.partition_by):
+                    hint = f"write {written(name)}.price for an attribute of its event, or max({written(name)}.price)"
+                    self.wrong(f"`{name}` is no value to compute with", node.span, hint)
+                return ast.SelectVariable(name, "", span=node.span)
+            case ast.Bound(name):
+                return ast.SelectBound(name, "", span=node.span)
+        assert isinstance(node, ast.Aggregation)
+        return ast.SelectAggregation(node, "", span=node.span)
+
+    def refuse_list(self, node: ast.Expression, item: ast.SelectAttribute, bindings: Bindings) -> None:
+        """Several values cannot be computed with as one."""
+        bounds, shown = bindings.get(item.variable).bounds, print_expression(node)
+        if not bounds.high:
+            return
+        hint = f"aggregate it: sum({shown}), max({shown}) or last({shown})"
+        if bounds.high == 1:
+            hint = f"where {item.variable} is empty there is none: with max({shown}) that is NULL"
+        self.wrong(f"{shown} is a list, since {written(item.variable)} holds {bounds} events", node.span, hint)
 
     def bound(self, item: ast.SelectBound) -> Column:
         timed = item.bound.endswith("time")

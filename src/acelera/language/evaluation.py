@@ -11,8 +11,8 @@ from typing import Any
 
 from acelera.errors import AggregateError
 from acelera.language import ast, like
-from acelera.language.aggregates import EXACT, INT64
-from acelera.language.events import Moment, Value
+from acelera.language.aggregates import EXACT, INT64, Failure, canonical
+from acelera.language.events import Event, Moment, Value
 from acelera.language.literals import parse_date, parse_timestamp
 
 Lookup = Callable[[Any], Value]
@@ -219,6 +219,15 @@ def _coalesce(*values: Value) -> Value:
 
 def _nullif(left: Value, right: Value) -> Value:
     return None if compare("=", left, right) else left
+
+
+def attribute_of(event: Event, name: str) -> Value:
+    """An attribute of an event, or what is computed from some; a failure if one of them is one."""
+    if not isinstance(name, ast.Computed):
+        return event.raw(name)
+    known = {each: event.raw(each) for each in name.names}
+    failed = next((value for value in known.values() if isinstance(value, Failure)), None)
+    return failed or canonical(evaluate(name.expression, lambda node: known[node.name]))
 
 
 _FUNCTIONS: dict[str, Callable[..., Value]] = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from acelera.language.tree import Node
+from acelera.language.tree import Node, walk
 
 
 class Expression(Node):
@@ -52,6 +52,34 @@ class Attribute(Expression):
 
     variable: str | None
     name: str
+
+
+class Computed(str):
+    """The name of what is computed from attributes of one event, as `price * volume` in `sum(x.price * x.volume)`.
+
+    It stands where an attribute's name may stand, and equals no name that a column has. The attributes of its
+    expression have no variable.
+    """
+
+    expression: Expression
+
+    def __new__(cls, expression: Expression) -> Computed:  # noqa: D102
+        made = super().__new__(cls, f"\0{expression!r}")
+        made.expression = expression
+        return made
+
+    def __reduce__(self) -> tuple[type[Computed], tuple[Expression]]:
+        return Computed, (self.expression,)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The attributes that it is computed from."""
+        return tuple(dict.fromkeys(node.name for node in walk(self.expression) if isinstance(node, Attribute)))
+
+
+def plain_names(attribute: str) -> tuple[str, ...]:
+    """An attribute itself, or those that it is computed from."""
+    return attribute.names if isinstance(attribute, Computed) else (attribute,)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -143,10 +171,30 @@ class Running(Expression):
 class Total(Expression):
     """`f(x.a)`, `count(x)`, `count(*)` or `log2_count(*)` in SUMMARIZE: over all matches of a group.
 
-    Without a variable it speaks of matches themselves; without an attribute it counts.
+    Without a variable it speaks of matches themselves; without an attribute it counts. The attribute may be Computed.
     """
 
     function: str
     variable: str | None = None
     attribute: str | None = None
     ignore_nulls: bool = False
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Aggregation(Expression):
+    """`f(x.a)`, `f(x.a IGNORE NULLS)` or `count(x)` over the events of a variable in one match.
+
+    The attribute may be Computed. It is an expression, so that items of SELECT can compute with it.
+    """
+
+    function: str
+    variable: str
+    attribute: str | None = None
+    ignore_nulls: bool = False
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Bound(Expression):
+    """`start`, `end`, `start_time` or `end_time` of a match, where an item of SELECT computes with it."""
+
+    name: str

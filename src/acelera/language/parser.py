@@ -16,6 +16,7 @@ from acelera.errors import QuerySyntaxError
 from acelera.language import ast
 from acelera.language.conditions import Name, Quantified, fail, to_condition
 from acelera.language.expression_builder import ExpressionBuilder, no_tokens, span_of, whole
+from acelera.language.items import to_aggregation, to_item
 from acelera.language.looking_back import looks_back
 from acelera.language.printer import print_within
 from acelera.language.syntax_errors import explain_syntax_error
@@ -106,9 +107,9 @@ class _AstBuilder(ExpressionBuilder):
         variable, _, attribute, _, alias = items
         return ast.SelectAttribute(str(variable), str(attribute), _text(alias), span=span_of(variable, attribute))
 
-    def select_aggregation(self, items: list[Any]) -> ast.SelectAggregation:
-        aggregation, _, alias = items
-        return ast.SelectAggregation(aggregation, _text(alias), span=span_of(aggregation))
+    def select_expression(self, items: list[Any]) -> ast.SelectColumn:
+        expression, _, alias = items
+        return to_item(expression, _text(alias))
 
     def from_stream(self, items: list[Any]) -> str:
         return str(items[1])
@@ -157,15 +158,6 @@ class _AstBuilder(ExpressionBuilder):
     def having(self, items: list[Any]) -> ast.Expression:
         return with_totals(items[1])
 
-    def aggregate_events(self, items: list[Any]) -> ast.Aggregation:
-        function, _, variable, closing = items
-        return ast.Aggregation(function.lower(), str(variable), span=span_of(function, closing))
-
-    def aggregate_values(self, items: list[Any]) -> ast.Aggregation:
-        function, _, variable, _, attribute, ignore, _, closing = items
-        span = span_of(function, closing)
-        return ast.Aggregation(function.lower(), str(variable), str(attribute), ignore is not None, span=span)
-
     # formulas
 
     def filter(self, items: list[Any]) -> ast.Filter:
@@ -195,8 +187,8 @@ class _AstBuilder(ExpressionBuilder):
         return ast.Agg(formula, str(variable), tuple(created), span=span_of(formula, items[-1]))
 
     def created(self, items: list[Any]) -> ast.Created:
-        attribute, _, aggregation = items
-        return ast.Created(str(attribute), aggregation, span=span_of(attribute, aggregation))
+        attribute, _, expression = items
+        return ast.Created(str(attribute), to_aggregation(expression), span=span_of(attribute, expression))
 
     def or_(self, items: list[Any]) -> ast.Or:
         return ast.Or(items[0], items[2], span=span_of(*items))

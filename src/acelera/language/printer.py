@@ -176,7 +176,7 @@ def _formula(node: ast.Formula, made: Sequence[_Piece]) -> _Piece:
             items = (["*"] if everything else []) + [_kept(item) for item in kept]
             return _Piece(f"{made[0].text} PROJECT {', '.join(items)}", _CHAIN)
         case ast.Agg(_, target, created):
-            assigned = ", ".join(f"{name(item.attribute)} <- {_aggregation(item.value)}" for item in created)
+            assigned = ", ".join(f"{name(item.attribute)} <- {print_expression(item.value)}" for item in created)
             return _Piece(f"{made[0].text} AGG {variable(target)}[{assigned}]", _CHAIN)
     raise AssertionError(f"unknown formula {type(node).__name__}")
 
@@ -193,11 +193,22 @@ def _kept(item: ast.Kept) -> str:
     return f"{variable(item.variable)}({', '.join(name(attribute) for attribute in item.attributes)})"
 
 
-def _aggregation(node: ast.Aggregation) -> str:
-    argument = variable(node.variable)
-    if node.attribute is not None:
-        argument += f".{name(node.attribute)}" + (" IGNORE NULLS" if node.ignore_nulls else "")
-    return f"{name(node.function)}({argument})"
+def print_operand(held: str, attribute: str | None) -> str:
+    """What an aggregate is over, as it stands in its brackets: `x`, `x.a`, or an expression over attributes of x."""
+    if attribute is None:
+        return variable(held)
+    if not isinstance(attribute, ast.Computed):
+        return f"{variable(held)}.{name(attribute)}"
+
+    def piece(node: ast.Expression, made: Sequence[_Piece]) -> _Piece:
+        return _expression(ast.Attribute(held, node.name) if isinstance(node, ast.Attribute) else node, made)
+
+    return ast.fold(attribute.expression, piece).text
+
+
+def _aggregate(function: str, held: str, attribute: str | None, ignore_nulls: bool) -> _Piece:
+    ignored = " IGNORE NULLS" if ignore_nulls else ""
+    return _Piece(f"{_called(function)}({print_operand(held, attribute)}{ignored})", _PRIMARY)
 
 
 def _select_item(item: ast.SelectItem) -> str:
@@ -211,10 +222,19 @@ def _select_item(item: ast.SelectItem) -> str:
         case ast.SelectAttribute(shown, attribute, alias):
             text = f"{variable(shown)}.{name(attribute)}"
         case ast.SelectAggregation(aggregation, alias):
-            text = _aggregation(aggregation)
+            text = print_expression(aggregation)
+        case ast.SelectExpression(expression, alias):
+            text = ast.fold(expression, _in_select).text
         case _:
             assert_never(item)
     return text if alias is None else f"{text} AS {name(alias)}"
+
+
+def _in_select(node: ast.Expression, made: Sequence[_Piece]) -> _Piece:
+    """As anywhere, but a name that could be a bound of the match stands in backticks."""
+    if isinstance(node, ast.Attribute) and node.variable is None and node.name.lower() in ast.BOUNDS:
+        return _Piece(f"`{node.name}`", _PRIMARY)
+    return _expression(node, made)
 
 
 def _summary_item(item: ast.SummaryItem) -> str:
@@ -299,9 +319,10 @@ def _expression(node: ast.Expression, made: Sequence[_Piece]) -> _Piece:
             return _Piece(f"{_called(function)}({argument}{' IGNORE NULLS' if ignore else ''})", _PRIMARY)
         case ast.Total(function, None):
             return _Piece(f"{_called(function)}(*)", _PRIMARY)
-        case ast.Total(function, str() as held, attribute, ignore):
-            argument = variable(held) if attribute is None else f"{variable(held)}.{name(attribute)}"
-            return _Piece(f"{_called(function)}({argument}{' IGNORE NULLS' if ignore else ''})", _PRIMARY)
+        case ast.Total(function, str() as held, attribute, ignore) | ast.Aggregation(function, held, attribute, ignore):
+            return _aggregate(function, held, attribute, ignore)
+        case ast.Bound(text):
+            return _Piece(text, _PRIMARY)
         case ast.Cast(_, target):
             return _Piece(f"CAST({made[0].text} AS {name(target)})", _PRIMARY)
     raise AssertionError(f"unknown expression {type(node).__name__}")

@@ -58,9 +58,6 @@ class AggregateValue:
     given: Type | None
 
 
-Source = PartitionKey | MatchBound | EventStructs | AttributeValues | AggregateValue
-
-
 @dataclass(frozen=True)
 class Column:
     """A column of the result: its name, what it shows, and its type if the schema is known.
@@ -72,6 +69,17 @@ class Column:
     source: Source
     single: bool
     type: pa.DataType | None = None
+
+
+@dataclass(frozen=True)
+class ExpressionValue:
+    """What is computed from other columns, each of one value, by an expression whose attributes are their names."""
+
+    expression: ast.Expression
+    parts: tuple[Column, ...]
+
+
+Source = PartitionKey | MatchBound | EventStructs | AttributeValues | AggregateValue | ExpressionValue
 
 
 @dataclass(frozen=True)
@@ -114,15 +122,19 @@ class Result:
         return pa.schema([pa.field(column.name, column.type) for column in self.columns if column.type is not None])
 
     @property
+    def sources(self) -> list[Source]:
+        """What columns show; of what is computed, what it is computed from."""
+        return [source for column in self.columns for source in _sources(column.source)]
+
+    @property
     def listed_variables(self) -> set[str]:
         """The variables whose events are shown."""
-        sources = [column.source for column in self.columns]
-        return {each.variable for each in sources if isinstance(each, EventStructs | AttributeValues)}
+        return {each.variable for each in self.sources if isinstance(each, EventStructs | AttributeValues)}
 
     @property
     def aggregates(self) -> list[AggregateValue]:
         """What is aggregated."""
-        return [column.source for column in self.columns if isinstance(column.source, AggregateValue)]
+        return [each for each in self.sources if isinstance(each, AggregateValue)]
 
     @property
     def variables(self) -> set[str]:
@@ -132,26 +144,41 @@ class Result:
     @property
     def named_attributes(self) -> list[tuple[str, str]]:
         """The attributes that a user has named, each with its variable."""
-        values = [column.source for column in self.columns if isinstance(column.source, AttributeValues)]
+        values = [(each.variable, each.attribute) for each in self.sources if isinstance(each, AttributeValues)]
         given = [(each.aggregation.variable, each.aggregation.attribute) for each in self.aggregates]
-        named = [(variable, attribute) for variable, attribute in given if attribute is not None]
-        return [*((each.variable, each.attribute) for each in values), *named]
+        named = [(held, name) for held, given_name in given if given_name for name in ast.plain_names(given_name)]
+        return [*values, *named]
 
     @property
     def attributes(self) -> set[str]:
         """The attributes of events that are shown or aggregated; `time` and `position` among them."""
-        return {name for column in self.columns for name in _attributes(column.source)}
+        return {name for source in self.sources for name in _attributes(source)}
 
     @property
     def shows_positions(self) -> bool | None:
         """Whether the number of a position is shown; None if it is unless the stream has time, which is not known."""
-        found = [_shows_positions(column.source) for column in self.columns]
+        found = [_shows_positions(source) for source in self.sources]
         return True if True in found else None if None in found else False
 
     @property
     def end_times(self) -> list[str]:
         """The names of the columns that tell when a match ends."""
         return [column.name for column in self.columns if column.source == MatchBound(end=True, timed=True)]
+
+
+def name_of_aggregate(node: ast.Aggregation | ast.Total) -> str | None:
+    """What the column of an aggregate is called without AS; of what is computed nothing can be said in short."""
+    if isinstance(node.attribute, ast.Computed):
+        return None
+    return "_".join(filter(None, (node.function, node.variable, node.attribute)))
+
+
+def _sources(source: Source) -> Iterator[Source]:
+    if not isinstance(source, ExpressionValue):
+        yield source
+        return
+    for part in source.parts:
+        yield from _sources(part.source)
 
 
 def _attributes(source: Source) -> Iterator[str]:
@@ -164,7 +191,9 @@ def _attributes(source: Source) -> Iterator[str]:
             yield from fields
         case AggregateValue(aggregation, _):
             if aggregation.attribute is not None:
-                yield aggregation.attribute
+                yield from ast.plain_names(aggregation.attribute)
+        case ExpressionValue():
+            yield from (name for each in _sources(source) for name in _attributes(each))
         case _:
             assert_never(source)
 

@@ -16,6 +16,13 @@ from acelera.language.result import AttributeValues, Column, MatchBound, Partiti
 from acelera.language.types import Type
 
 
+def attributes_of(total: ast.Total) -> list[tuple[str, str]]:
+    """The attributes that a total is over, or computed from, each with its variable."""
+    if total.variable is None or total.attribute is None:
+        return []
+    return [(total.variable, name) for name in ast.plain_names(total.attribute)]
+
+
 @dataclass(frozen=True)
 class TotalValue:
     """An aggregate over all matches of a group.
@@ -103,8 +110,7 @@ class Summarized:
     def looked_at(self) -> set[tuple[str, str]]:
         """The attributes of variables that totals and keys are about."""
         totals = [each.total for each in self.totals]
-        given = {(each.variable, each.attribute) for each in totals if each.variable and each.attribute}
-        return given | set(self.event_keys)
+        return {each for total in totals for each in attributes_of(total)} | set(self.event_keys)
 
     @property
     def totals_apart(self) -> frozenset[ast.Total]:
@@ -115,7 +121,7 @@ class Summarized:
     @property
     def attributes(self) -> set[str]:
         """The attributes of events that are asked for; `time` and `position` among them."""
-        given = {each.total.attribute for each in self.totals if each.total.attribute is not None}
+        given = {name for each in self.totals if each.total.attribute for name in ast.plain_names(each.total.attribute)}
         times = {"time"} if any(timed for _, timed in self.bounds) or (self.windows and self.windows.timed) else set()
         return given | times | set(self.partition_keys) | {attribute for _, attribute in self.event_keys}
 

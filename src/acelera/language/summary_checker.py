@@ -13,7 +13,7 @@ from acelera.language.aggregates import find_aggregate
 from acelera.language.expressions import FUNCTIONS, check_predicate, type_of
 from acelera.language.printer import amount, print_expression, print_over
 from acelera.language.printer import name as written
-from acelera.language.result import AttributeValues, Column
+from acelera.language.result import AttributeValues, Column, name_of_aggregate
 from acelera.language.schema import Schema
 from acelera.language.summary import ItemColumn, Summarized, TotalValue, Windows
 from acelera.language.totals import COUNT_OF_MATCHES
@@ -375,9 +375,7 @@ class _SummaryChecker:
 
 def _name_of(expression: ast.Expression) -> str | None:
     """What a total is called without AS."""
-    if not isinstance(expression, ast.Total):
-        return None
-    return "_".join(filter(None, (expression.function, expression.variable, expression.attribute)))
+    return name_of_aggregate(expression) if isinstance(expression, ast.Total) else None
 
 
 def _how_to_aggregate(node: ast.Call) -> str:

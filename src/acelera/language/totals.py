@@ -7,16 +7,11 @@ from collections.abc import Sequence
 from acelera.language import ast
 from acelera.language.aggregates import find_aggregate
 from acelera.language.conditions import Quantified, fail
-from acelera.language.expressions import FUNCTIONS
+from acelera.language.items import Operand, is_aggregating, operand_of
 from acelera.language.tree import rebuilt
 
 COUNT_OF_MATCHES = ("count", "log2_count")
 """What can be said of matches themselves: `count(*)`, `log2_count(*)`."""
-
-
-def is_total(function: str) -> bool:
-    """Whether `function(x)` and `function(x.a)` are totals: aggregates, and what is no scalar function either."""
-    return find_aggregate(function) is not None or function not in FUNCTIONS
 
 
 def with_totals(expression: ast.Expression) -> ast.Expression:
@@ -30,8 +25,8 @@ def with_totals(expression: ast.Expression) -> ast.Expression:
                     node.span,
                     f"a total over the events of {node.variable} is written sum({node.variable}.price)",
                 )
-            case ast.Running(function, ast.Attribute(str() as variable, name), True):
-                return ast.Total(function, variable, name, True, span=node.span)
+            case ast.Running(function, ast.Expression() as argument, True) if operand := _values_of(argument):
+                return ast.Total(function, *operand, True, span=node.span)
             case ast.Running(function, None, _):
                 counts = "count(*) counts matches, count(x) the events of the variable x"
                 takes = "an aggregate takes an attribute of a variable, as in sum(x.price)"
@@ -44,9 +39,24 @@ def with_totals(expression: ast.Expression) -> ast.Expression:
                     node.span,
                     f"write {function}(x.price IGNORE NULLS)",
                 )
-            case ast.Call(function, (ast.Attribute(variable, name),)) if is_total(function):
-                held, attribute = (name, None) if variable is None else (variable, name)
-                return ast.Total(function, held, attribute, span=node.span)
+            case ast.Call(function, (ast.Attribute() as argument,)) if is_aggregating(function):
+                return ast.Total(function, *_operand(argument), span=node.span)
+            case ast.Call(function, _) if find_aggregate(function) is not None and len(made) == 1:
+                operand = operand_of(made[0])
+                if operand is not None:
+                    return ast.Total(function, *operand, span=node.span)
         return rebuilt(node, made)
 
     return ast.fold(expression, combine)
+
+
+def _operand(argument: ast.Attribute) -> Operand:
+    operand = operand_of(argument)
+    assert operand is not None, "an attribute is one of some variable, or a variable itself"
+    return operand
+
+
+def _values_of(argument: ast.Expression) -> Operand | None:
+    """What an aggregate that leaves out missing values is over: not events themselves."""
+    operand = operand_of(argument)
+    return operand if operand is not None and operand.attribute is not None else None

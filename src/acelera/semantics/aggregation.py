@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from acelera.language import ast
 from acelera.language.aggregates import find_aggregate
+from acelera.language.evaluation import attribute_of
 from acelera.language.events import Bag, Value
 
 
@@ -14,7 +15,7 @@ def aggregate(node: ast.Aggregation, events: Bag) -> Value:
     if node.attribute is None:
         return len(events)
     attribute = node.attribute
-    return aggregated(node.function, [(e.position, e.raw(attribute)) for e in events], node.ignore_nulls)
+    return aggregated(node.function, [(e.position, attribute_of(e, attribute)) for e in events], node.ignore_nulls)
 
 
 def aggregated(name: str, values: Iterable[tuple[int, Value]], ignore_nulls: bool) -> Value:

@@ -8,9 +8,18 @@ from dataclasses import dataclass
 from acelera.language import ast
 from acelera.language.aggregates import canonical
 from acelera.language.checker import BagUnion, Checked
+from acelera.language.evaluation import evaluate as value_of
 from acelera.language.events import ComplexEvent, Event, Value, made_event, within
 from acelera.language.order_errors import no_place, refuse_early, tie
-from acelera.language.result import AggregateValue, AttributeValues, Column, EventStructs, MatchBound, PartitionKey
+from acelera.language.result import (
+    AggregateValue,
+    AttributeValues,
+    Column,
+    EventStructs,
+    ExpressionValue,
+    MatchBound,
+    PartitionKey,
+)
 from acelera.language.schema import Schema
 from acelera.language.tree import assert_never
 from acelera.semantics.absence import time
@@ -167,5 +176,8 @@ def present(c: ComplexEvent, column: Column, clauses: ast.Clauses, partition: Pa
         case AggregateValue(aggregation, _):
             made = Event(c.end, ((column.name, aggregate(aggregation, c(aggregation.variable))),))
             return made.value(column.name)
+        case ExpressionValue(expression, parts):
+            known = {part.name: present(c, part, clauses, partition) for part in parts}
+            return value_of(expression, lambda node: known[node.name])
         case _:
             return assert_never(column.source)

@@ -13,6 +13,7 @@ from typing import Any
 
 from acelera.language.aggregates import COUNT_OVERFLOW, INT64, Aggregate, Failure, find_aggregate
 from acelera.language.checker import Checked
+from acelera.language.evaluation import attribute_of
 from acelera.language.evaluation import evaluate as value_of
 from acelera.language.events import ComplexEvent, Event, Value, seen
 from acelera.language.summary import Summarized, TotalValue, Windows
@@ -111,7 +112,7 @@ def folded(function: Aggregate, events: Sequence[Event], attribute: str, ignore_
     """⊗ over all pairs of a match and an event of it: lift each value, combine them, finish."""
     state = function.identity
     for event in events:
-        state = function.step(state, event.position, event.raw(attribute), ignore_nulls)
+        state = function.step(state, event.position, attribute_of(event, attribute), ignore_nulls)
     if function.name == "avg" and isinstance(state, tuple):
         return average(*state)
     if function.name == "count" and isinstance(state, int):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from acelera.automata.terms import Attr, Earlier, subterms
-from acelera.engine.frames import column_of
+from acelera.engine.frames import columns_of
 from acelera.engine.plan import Plan
 from acelera.language.checker import Checked
 from acelera.language.result import Result
@@ -22,7 +22,7 @@ def columns_kept(checked: Checked, plan: Plan) -> list[str]:
         wanted |= checked.summary.attributes
     given = (term for edge in plan.edges for step in edge.action.folds for term in step.given)
     wanted |= {term.name for term in given if isinstance(term, Attr)}
-    kept = {column_of(name, schema) for name in wanted}
+    kept = columns_of(wanted, schema)
     return [name for name in schema.columns if name in kept]
 
 
@@ -34,9 +34,8 @@ def columns_read(checked: Checked, plan: Plan, given_tests: Sequence[int] = ()) 
     terms += [term for each in (plan, *plan.guards) for term in each.terms()]
     names = {part.name for term in terms for part in subterms(term) if isinstance(part, Attr | Earlier)}
     names |= {name for absence in plan.absences for name in absence.of_event}
-    columns = {column_of(name, schema) for name in names}
-    columns |= {*columns_kept(checked, plan), *schema.order_by, *plan.split_by}
-    if plan.by_value:
+    columns = columns_of(names, schema) | {*columns_kept(checked, plan), *schema.order_by, *plan.split_by}
+    if plan.by_value and schema.type_column is not None:
         columns.add(schema.type_column)
     needed = [name for name in schema.columns if name in columns]
     return needed or list(schema.columns)[:1]  # a batch without columns would have no rows

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -12,10 +12,13 @@ import pyarrow as pa
 
 from acelera.automata.labels import Mark
 from acelera.automata.terms import Attr, Const, Finish, Reg, Term
-from acelera.engine.frames import Frame
+from acelera.engine.frames import Frame, attribute_type
 from acelera.engine.machines.machine import Machine
 from acelera.engine.nodes.matches import Listed, Tree
 from acelera.engine.plan import FoldStep, Plan, stored_fields
+from acelera.engine.predicates.arrow_values import decoded
+from acelera.engine.predicates.computed_columns import column as column_of
+from acelera.engine.predicates.masks import Batch, expression_values
 from acelera.engine.results.event_rows import HeldEvents, ids, table_of_events
 from acelera.engine.results.folds import fold
 from acelera.engine.results.gathering import rows_held, taken
@@ -23,6 +26,7 @@ from acelera.engine.results.match_ids import Named, Numbers, sum_of
 from acelera.engine.results.seen import aggregated_actions, given_attribute, given_type, may_fail
 from acelera.engine.results.walks import Walk
 from acelera.engine.storage.columns import in_type, ordinary, output_column
+from acelera.language import ast
 from acelera.language.aggregates import find_aggregate
 from acelera.language.checker import Checked
 from acelera.language.result import (
@@ -31,6 +35,7 @@ from acelera.language.result import (
     Column,
     EventRows,
     EventStructs,
+    ExpressionValue,
     MatchBound,
     PartitionKey,
 )
@@ -39,8 +44,8 @@ from acelera.language.types import INT, NULL, Type, from_arrow
 
 Ints = npt.NDArray[Any]
 
-COLUMN, FOLD, STORED, MISSING = range(4)
-"""Where an attribute of a marked event comes from."""
+COLUMN, FOLD, STORED, MISSING, COMPUTED = range(5)
+"""Where an attribute of a marked event comes from; COMPUTED is what is not known from its row alone."""
 
 
 class Held:
@@ -196,6 +201,10 @@ class _Page:
                 return self._listed(variable, column, lambda kind: self._attribute(variable, attribute, kind))
             case AggregateValue():
                 return self._aggregated(column.source, column.type)
+            case ExpressionValue(expression, parts):
+                arrays = {part.name: self.column(part) for part in parts}
+                known = {name: (array, from_arrow(array.type)) for name, array in arrays.items()}
+                return in_type(_computed(expression, known, len(self.listed), column.type), column.type)
             case _:
                 return assert_never(column.source)
 
@@ -311,8 +320,23 @@ class _Page:
         held = self.held(variable)
         found = (held, name, kind)
         if found not in self._attributes:
-            self._attributes[found] = in_type(self._values(held, name, ordinary(kind)), kind)
+            if isinstance(name, ast.Computed) and not self._is_of_rows(held, name):
+                values = self._made(variable, name, kind)
+            else:
+                values = self._values(held, name, ordinary(kind))
+            self._attributes[found] = in_type(values, kind)
         return self._attributes[found]
+
+    def _is_of_rows(self, held: Held, name: str) -> bool:
+        """Whether an attribute of all events of a variable is known from their rows."""
+        return {self._source(self.presenter.marks[item], name) for item in held.items} <= {(COLUMN, 0)}
+
+    def _made(self, variable: str, name: ast.Computed, kind: pa.DataType) -> Any:
+        """What is computed from attributes some of which were made as the query ran."""
+        attributes = self.presenter.checked.variables[variable].attributes
+        types = {each: attributes.get(each) or attribute_type(each, self.schema) for each in name.names}
+        known = {each: (self._attribute(variable, each, given.arrow), given) for each, given in types.items()}
+        return _computed(name.expression, known, len(self.held(variable).row), kind)
 
     def _values(self, held: Held, name: str, kind: pa.DataType) -> Any:
         sources = [self._source(mark, name) for mark in self.presenter.marks]
@@ -334,6 +358,9 @@ class _Page:
 
     def _source(self, mark: Mark, name: str) -> tuple[int, int]:
         """Where an attribute of a mark's event comes from."""
+        if isinstance(name, ast.Computed):
+            of_rows = all(self._source(mark, each) == (COLUMN, 0) for each in name.names)
+            return (COLUMN if of_rows else COMPUTED), 0
         fields = None if mark.fields is None else dict(mark.fields)
         if fields is not None and name in fields:
             term = fields[name]
@@ -358,7 +385,7 @@ class _Page:
 
     def _shown(self, name: str) -> Any:
         if name not in self._columns:
-            self._columns[name] = output_column(self.rows[name]) if name == "type" else self.rows[name]
+            self._columns[name] = output_column(self.rows[name]) if name == "type" else column_of(self.rows, name)
         return self._columns[name]
 
     # --- values that were made ------------------------------------------------------------------------------------
@@ -478,6 +505,13 @@ class _Page:
         for number, each in enumerate(given):
             there[number, : len(each)] = [isinstance(term, Attr) for term in each]
         return self._shown(attribute).take(pa.array(rows, mask=~there[self.action[entries], ordinal]))
+
+
+def _computed(expression: ast.Expression, known: Mapping[str, tuple[Any, Type]], length: int, kind: pa.DataType) -> Any:
+    """The values of an expression over columns, each of which comes with its type."""
+    types = {name: given for name, (_, given) in known.items()}
+    columns = {name: decoded(in_type(values, ordinary(values.type))) for name, (values, _) in known.items()}
+    return expression_values(expression, types, Batch(columns, length), ordinary(kind))
 
 
 def _put_back(pieces: Sequence[Any], places: Sequence[Ints], kind: pa.DataType) -> Any:

@@ -17,6 +17,7 @@ from acelera.engine.summaries.recipes import Total, said
 from acelera.engine.window import NANOSECONDS
 from acelera.errors import AggregateError
 from acelera.language.aggregates import OVERFLOW
+from acelera.language.printer import print_operand
 from acelera.language.types import Kind, Type
 
 Ints = npt.NDArray[Any]
@@ -117,7 +118,7 @@ def _sum(total: Total, found: Columns, nulled: Ints) -> Any:
     if total.value.type.kind is Kind.DURATION:
         numbers = np.ascontiguousarray(found.whole[:, at])
         return _duration(total, numbers, nulled, _fits(found, at))
-    inner = f"{total.value.total.variable}.{total.value.total.attribute}"
+    inner = print_operand(total.value.total.variable or "*", total.value.total.attribute)
     numbers = _exact(found, at, f"sum({inner})", nulled, SUM_TOO_LARGE.format(inner=inner))
     return pa.array(numbers, mask=nulled).cast(kind)
 

@@ -9,7 +9,7 @@ from acelera.automata.terms import Attr, Const
 from acelera.engine.frames import attribute_type
 from acelera.engine.nodes import components as op
 from acelera.engine.nodes.vector_arena import Shape
-from acelera.engine.plan import Action, Plan, marks_of, stored_fields
+from acelera.engine.plan import Action, Plan, as_column, marks_of, stored_fields
 from acelera.engine.registers.code import Code
 from acelera.engine.summaries.inner_folds import CarriedTotal, fold_of, folded_total
 from acelera.engine.summaries.recipes import (
@@ -25,6 +25,7 @@ from acelera.engine.summaries.recipes import (
     said,
     settled,
 )
+from acelera.language import ast
 from acelera.language.lowering import UnsupportedError
 from acelera.language.schema import Schema
 from acelera.language.summary import Summarized, TotalValue
@@ -103,12 +104,14 @@ def _given(mark: Mark, recipe: Recipe, builder: Builder, action: Action, plan: P
     attribute = recipe.total.value.total.attribute
     if attribute is None:
         return Given(None, ANYTHING)
-    term = mark.attribute(attribute)
+    term = as_column(mark.attribute(attribute))
     if term == Const(None):
         return Given(None, recipe.form)
     if isinstance(term, Attr):
         _refuse_other_types(attribute_type(term.name, builder.schema), recipe)
         return Given(term.name, recipe.form)
+    if isinstance(attribute, ast.Computed):
+        raise UnsupportedError(f"{said(recipe.total.value)} computes with what is made as it runs")
     if any(kind == op.AT_PLACE for kind, *_ in recipe.steps):
         raise UnsupportedError(f"{said(recipe.total.value)} asks where values stand that are made as it runs")
     place = stored_fields(action, plan).index((mark, attribute))

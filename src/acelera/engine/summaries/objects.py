@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -15,18 +16,22 @@ import numpy as np
 import numpy.typing as npt
 
 from acelera.automata.labels import Mark
-from acelera.automata.terms import Attr
+from acelera.automata.terms import Attr, failure
 from acelera.engine.frames import Frame
 from acelera.engine.machines.value_algebra import Values
 from acelera.engine.nodes.vectors import UNKNOWN_PART
-from acelera.engine.plan import Action, Plan, marks_of, stored_fields
+from acelera.engine.plan import Action, Plan, as_column, marks_of, stored_fields
 from acelera.engine.storage import validation as check
 from acelera.engine.storage.renumbering import Reference
 from acelera.engine.storage.snapshots import Json, Section, decode, encode
 from acelera.engine.summaries.folding import Fold, counted, fold_of
 from acelera.engine.summaries.grouping import ATTRIBUTE, Grouping, Known
 from acelera.engine.summaries.summary_columns import KeyColumns
+from acelera.language import ast
+from acelera.language.aggregates import canonical
+from acelera.language.evaluation import attribute_of, evaluate
 from acelera.language.events import Event, Value, seen
+from acelera.language.printer import print_expression
 from acelera.language.summary import Summarized, TotalValue
 from acelera.tables import leaves
 
@@ -62,7 +67,20 @@ class Source(NamedTuple):
         """The value."""
         if self.place != NOTHING:
             return stored[self.place]
-        return None if self.attribute is None else event.raw(self.attribute)
+        return None if self.attribute is None else attribute_of(event, self.attribute)
+
+
+@dataclass(frozen=True)
+class ComputedSource:
+    """What is computed from values that a mark takes from several places."""
+
+    expression: ast.Expression
+    sources: Mapping[str, Source]
+
+    def value(self, stored: tuple[Value, ...], event: Event) -> Value:
+        """The value; a failure if one of those that it is computed from is one."""
+        known = {name: source.value(stored, event) for name, source in self.sources.items()}
+        return failure(known.values()) or canonical(evaluate(self.expression, lambda node: known[node.name]))
 
 
 class Numbered:
@@ -196,13 +214,20 @@ def _source(mark: Mark, attribute: str, action: Action, plan: Plan) -> Source:
     stored = stored_fields(action, plan)
     if (mark, attribute) in stored:
         return Source(stored.index((mark, attribute)), None)
-    return Source(NOTHING, attribute if mark.attribute(attribute) == Attr(attribute) else None)
+    return Source(NOTHING, attribute if as_column(mark.attribute(attribute)) == Attr(attribute) else None)
 
 
-def _adds(summary: Summarized, action: Action, plan: Plan) -> list[tuple[int, Source | None]]:
+def _source_of_total(mark: Mark, attribute: str, action: Action, plan: Plan) -> Source | ComputedSource:
+    if isinstance(attribute, ast.Computed) and as_column(mark.attribute(attribute)) is None:
+        sources = {name: _source(mark, name, action, plan) for name in attribute.names}
+        return ComputedSource(attribute.expression, sources)
+    return _source(mark, attribute, action, plan)
+
+
+def _adds(summary: Summarized, action: Action, plan: Plan) -> list[tuple[int, Source | ComputedSource | None]]:
     """The totals that an action adds to, each with where the value comes from, if there is any to look at."""
     return [
-        (at, None if total.total.attribute is None else _source(mark, total.total.attribute, action, plan))
+        (at, None if total.total.attribute is None else _source_of_total(mark, total.total.attribute, action, plan))
         for at, total in enumerate(summary.totals)
         if total.total.variable is not None
         for mark in marks_of(action, total.total.variable)
@@ -291,7 +316,7 @@ def _value(total: TotalValue, fold: Fold | None, count: int, state: Any) -> Valu
 
 def _column(total: TotalValue, values: list[Value]) -> Any:
     node = total.total
-    return leaves(values, total.type.arrow, f"{node.function}({node.variable}.{node.attribute})")
+    return leaves(values, total.type.arrow, print_expression(node))
 
 
 class MadeKeys(KeyColumns):

@@ -9,7 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from acelera.engine.nodes import components as op
+from acelera.language import ast
 from acelera.language.lowering import UnsupportedError
+from acelera.language.printer import print_expression
 from acelera.language.schema import Schema
 from acelera.language.summary import TotalValue
 from acelera.language.types import Kind, Type
@@ -35,6 +37,13 @@ class Given:
 
     attribute: str | None
     form: str
+
+    @property
+    def said(self) -> str:
+        """What is read, in words."""
+        if isinstance(self.attribute, ast.Computed):
+            return print_expression(self.attribute.expression)
+        return str(self.attribute)
 
 
 @dataclass(frozen=True)
@@ -104,8 +113,7 @@ class Recipe:
 
 def said(value: TotalValue) -> str:
     """A total as it was written."""
-    inner = value.total.variable or "*"
-    return f"{value.total.function}({inner}{'.' + value.total.attribute if value.total.attribute else ''})"
+    return print_expression(value.total)
 
 
 def recipe_of(value: TotalValue, builder: Builder) -> Recipe:

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from acelera.engine.frames import Frame, column_of
 from acelera.engine.nodes.vectors import Given as GivenArrays
+from acelera.engine.predicates.computed_columns import column as column_of_events
 from acelera.engine.registers.encoding import scaled
 from acelera.engine.registers.interned import Strings
 from acelera.engine.session.keys import Keys
@@ -40,14 +41,14 @@ class ValueColumns:
         whole, missing = np.zeros(shape, np.int64), np.zeros(shape, np.bool_)
         real = whole.view(np.float64)
         for number, given in enumerate(self._columns):
-            column = pa.nulls(len(frame)) if given.attribute is None else frame[given.attribute]
+            column = pa.nulls(len(frame)) if given.attribute is None else column_of_events(frame, given.attribute)
             missing[number] = column.is_null().to_numpy(zero_copy_only=False)
             if missing[number].all():
                 continue
             if given.form == FLOAT:
                 real[number] = floats(column)
             elif given.form == WHOLE:
-                whole[number] = integers(str(given.attribute), column)
+                whole[number] = integers(given.said, column)
             elif given.form == TEXT:
                 whole[number] = self.texts.numbers(column)
         return GivenArrays(whole, real, missing, parts, places, stored, stored.view(np.float64))
