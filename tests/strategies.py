@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pytest
 from hypothesis import assume
 from hypothesis import strategies as st
 
@@ -19,13 +21,13 @@ from acelera.language.checker import BagUnion, _Checker
 from acelera.language.conditions import predicate_condition
 from acelera.language.events import Event
 from acelera.language.expression_builder import negate
-from acelera.language.expressions import MULTISET_PREDICATES
+from acelera.language.expressions import MULTISET_PREDICATES, type_of
+from acelera.language.items import is_aggregating
 from acelera.language.looking_back import PREV, is_aggregate, looks_back
 from acelera.language.schema import Schema, schema_of
-from acelera.language.items import is_aggregating as is_total
 from acelera.language.totals import with_totals
-from acelera.language.types import NUMBERS, ORDERED, Kind
-from acelera.language.variables import Bindings, Variable
+from acelera.language.types import INT, NUMBERS, ORDERED, Kind, Type
+from acelera.language.variables import ONE, Bindings, Variable
 from acelera.semantics.queries import partitions
 from acelera.tables import to_rows
 
@@ -127,9 +129,12 @@ CONDITIONS: st.SearchStrategy[ast.Condition] = st.recursive(
     max_leaves=4,
 )
 
+AGGREGATED = NAMES.map(str.lower).filter(is_aggregating).filter(lambda name: name != PREV)
+COMPUTED = expressions(BARE).filter(_names_attribute).filter(lambda made: not isinstance(made, ast.Attribute))
 AGGREGATIONS = st.one_of(
-    st.builds(ast.Aggregation, NAMES.map(str.lower), NAMES),
-    st.builds(ast.Aggregation, NAMES.map(str.lower), NAMES, NAMES, st.booleans()),
+    st.builds(ast.Aggregation, AGGREGATED, NAMES),
+    st.builds(ast.Aggregation, AGGREGATED, NAMES, NAMES, st.booleans()),
+    st.builds(ast.Aggregation, st.sampled_from(aggregate_names()), NAMES, COMPUTED.map(ast.Computed), st.booleans()),
 )
 KEPT = st.builds(ast.Kept, NAMES, st.none() | ATTRIBUTES)
 
@@ -168,12 +173,25 @@ FORMULAS: st.SearchStrategy[ast.Formula] = st.recursive(
     max_leaves=8,
 )
 ALIASES = st.none() | NAMES
+BOUNDS = st.sampled_from(ast.BOUNDS).map(ast.Bound)
+
+
+def _is_computed(expression: ast.Expression) -> bool:
+    """Whether an item is an expression, as it is read, and no call that is read as an aggregate."""
+    return not isinstance(expression, ast.Attribute | ast.Bound | ast.Aggregation) and not any(
+        isinstance(node, ast.Call) and is_aggregating(node.function) for node in ast.walk(expression)
+    )
+
+
 SELECT_ITEMS = st.one_of(
     st.just(ast.Star()),
     st.builds(ast.SelectVariable, NAMES, ALIASES),
     st.builds(ast.SelectAttribute, NAMES, NAMES, ALIASES),
     st.builds(ast.SelectBound, st.sampled_from(ast.BOUNDS), ALIASES),
     st.builds(ast.SelectAggregation, AGGREGATIONS, ALIASES),
+    st.builds(
+        ast.SelectExpression, expressions(BARE | QUALIFIED | AGGREGATIONS | BOUNDS).filter(_is_computed), ALIASES
+    ),
 )
 _AROUND = (
     ALIASES,
@@ -189,8 +207,9 @@ KEEPS = st.none() | KEPT_MATCHES
 
 TOTALS = st.one_of(
     st.builds(ast.Total, NAMES.map(str.lower)),
-    st.builds(ast.Total, NAMES.map(str.lower).filter(is_total), NAMES),
-    st.builds(ast.Total, NAMES.map(str.lower).filter(is_total), NAMES, NAMES, st.booleans()),
+    st.builds(ast.Total, AGGREGATED, NAMES),
+    st.builds(ast.Total, AGGREGATED, NAMES, NAMES, st.booleans()),
+    st.builds(ast.Total, st.sampled_from(aggregate_names()), NAMES, COMPUTED.map(ast.Computed), st.booleans()),
 )
 GROUP_KEYS = st.one_of(
     st.builds(ast.SelectVariable, NAMES, ALIASES),
@@ -441,7 +460,65 @@ def aggregations(draw: st.DrawFn, bindings: Bindings) -> ast.Aggregation:
     names = [name for name, kind in held.attributes.items() if aggregate.result(kind) is not None]
     if (function == "count" and draw(st.booleans())) or not names:
         return ast.Aggregation("count", variable)
-    return ast.Aggregation(function, variable, draw(st.sampled_from(names)), draw(st.booleans()))
+    attribute = draw(st.sampled_from(names))
+    if draw(st.integers(0, 3)) == 0:
+        computed, kind = draw(computed_attributes({name: held.attributes[name] for name in names}))
+        attribute = attribute if aggregate.result(kind) is None else computed
+    return ast.Aggregation(function, variable, attribute, draw(st.booleans()))
+
+
+@st.composite
+def computed_attributes(draw: st.DrawFn, attributes: Mapping[str, Type]) -> tuple[ast.Computed, Type]:
+    """What is computed from attributes of one event, and its type."""
+    numeric = [name for name, kind in attributes.items() if kind.kind in (Kind.INT, Kind.FLOAT)]
+    texts = [name for name, kind in attributes.items() if kind.kind is Kind.STRING]
+    left = ast.Attribute(None, draw(st.sampled_from(numeric or texts or [*attributes])))
+    right = ast.Attribute(None, draw(st.sampled_from(numeric or texts or [*attributes])))
+    constant = ast.Literal(draw(st.integers(-1, 3)))
+    choices: list[ast.Expression] = [ast.IsNull(left), ast.Binary("=", left, right)]
+    if numeric:
+        choices += [ast.Binary(sign, left, right) for sign in "+-*"] * 2
+        choices += [ast.Binary("*", left, constant), ast.Binary("-", ast.Attribute(None, "position"), left)]
+        choices += [ast.Call("coalesce", (left, right)), ast.Call("abs", (left,)), ast.Call("nullif", (left, constant))]
+    elif texts:
+        choices += [ast.Binary("||", left, right), ast.Call("upper", (left,)), ast.Call("length", (left,))]
+    computed = ast.Computed(draw(st.sampled_from(choices)))
+    known = {**attributes, "position": INT}
+    return computed, type_of(computed.expression, lambda node: known[node.name], pytest.fail)
+
+
+@st.composite
+def select_expressions(draw: st.DrawFn, bindings: Bindings, keys: Sequence[str]) -> ast.SelectExpression:
+    """An item of SELECT that computes with single events, aggregates, bounds and keys."""
+    names = bindings.bound()
+    leaves: list[tuple[ast.Expression, Type]] = [(ast.Bound("start"), INT), (ast.Bound("end"), INT)]
+    leaves += [(ast.Attribute(None, name), SCHEMA.columns[name]) for name in keys if name in SCHEMA.columns]
+    for variable in names:
+        held = bindings.get(variable)
+        if held.bounds == ONE:
+            leaves += [(ast.Attribute(variable, name), kind) for name, kind in held.attributes.items()]
+    for _ in range(2 if names else 0):
+        aggregation = draw(aggregations(bindings))
+        function = find_aggregate(aggregation.function)
+        assert function is not None
+        leaves += [(aggregation, _aggregated(aggregation, bindings))] * 3
+    left, kind = draw(st.sampled_from(leaves))
+    alike = [leaf for leaf, other in leaves if other.kind is kind.kind] + [ast.Literal(2)] * (kind.kind in NUMBERS)
+    right = draw(st.sampled_from(alike))
+    choices: list[ast.Expression] = [ast.IsNull(left, draw(st.booleans()))]
+    if kind.kind in (Kind.INT, Kind.FLOAT):
+        choices += [ast.Binary(sign, left, right) for sign in "+-*/%"] + [ast.Call("abs", (left,))]
+        choices += [ast.Binary("<", left, right), ast.Binary("-", ast.Bound("end"), left)]
+    if kind.kind is Kind.STRING:
+        choices += [ast.Binary("||", left, right), ast.Call("upper", (left,)), ast.Like(left, "a%")]
+    if kind.kind in (Kind.INT, Kind.FLOAT, Kind.STRING, Kind.BOOL):
+        choices += [ast.Call("coalesce", (left, right)), ast.Cast(left, "string")]
+    return ast.SelectExpression(draw(st.sampled_from(choices)), "computed")
+
+
+def _aggregated(aggregation: ast.Aggregation, bindings: Bindings) -> Type:
+    """The type of an aggregate."""
+    return _Checker(SCHEMA).aggregation(aggregation, bindings)[1]
 
 
 @st.composite

@@ -24,9 +24,9 @@ from acelera.language.aggregates import find_aggregate
 from acelera.language.checker import BagUnion, _Checker
 from acelera.language.parser import parse_query
 from acelera.language.schema import Schema, schema_of
-from acelera.language.types import INT, NUMBERS, STRING, Kind, Type
+from acelera.language.types import INT, NULL, NUMBERS, STRING, Kind, Type
 from acelera.language.variables import ONE, Bindings
-from strategies import _COSTLY, _HEAVY, FUNCTIONS, TYPES, aggregations, bindings_of, formulas
+from strategies import _COSTLY, _HEAVY, FUNCTIONS, TYPES, aggregations, bindings_of, computed_attributes, formulas
 
 # --- streams ------------------------------------------------------------------------------------------------------
 
@@ -175,6 +175,15 @@ def totals(draw: st.DrawFn, scope: Scope, by_position: bool) -> tuple[ast.Total,
     if not choices:
         return ast.Total("count", variable), INT
     attribute, result = draw(st.sampled_from(choices))
+    if draw(st.integers(0, 3)) == 0 and not scope.fuzzy:
+        held = scope.bindings.get(variable).attributes
+        fit = {name: held[name] for name, _ in choices if name in held}
+        computed, kind = draw(computed_attributes(fit)) if fit else (None, NULL)
+        aggregate = find_aggregate(function)
+        assert aggregate is not None
+        found = aggregate.result(kind)
+        if computed is not None and found is not None:
+            attribute, result = computed, found
     return ast.Total(function, variable, attribute, draw(st.booleans())), result
 
 

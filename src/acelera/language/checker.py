@@ -639,7 +639,7 @@ class _Checker:
 
         def part(node: ast.Expression) -> ast.Expression:
             if node not in parts:
-                item = self.part_of_item(node, clauses)
+                item = self.part_of_item(node, clauses, bindings)
                 column = self.item(item, clauses, bindings)
                 if not column.single and isinstance(item, ast.SelectAttribute):
                     self.refuse_list(node, item, bindings)
@@ -662,13 +662,13 @@ class _Checker:
         kind = None if self.schema is None else found.arrow
         return Column(name, ExpressionValue(read, tuple(parts.values())), True, kind)
 
-    def part_of_item(self, node: ast.Expression, clauses: ast.Clauses) -> ast.SelectColumn:
+    def part_of_item(self, node: ast.Expression, clauses: ast.Clauses, bindings: Bindings) -> ast.SelectColumn:
         """What an item computes with, as an item of its own."""
         match node:
             case ast.Attribute(str() as held, name):
                 return ast.SelectAttribute(held, name, "", span=node.span)
             case ast.Attribute(None, name):
-                if all(name != key.name for key in clauses.partition_by):
+                if name in bindings.variables and all(name != key.name for key in clauses.partition_by):
                     hint = f"write {written(name)}.price for an attribute of its event, or max({written(name)}.price)"
                     self.wrong(f"`{name}` is no value to compute with", node.span, hint)
                 return ast.SelectVariable(name, "", span=node.span)
