@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
@@ -16,7 +17,7 @@ from hypothesis import strategies as st
 import acelera as ac
 from acelera.language import ast
 from acelera.language.absence import independent_parts, is_one_event
-from acelera.language.aggregates import aggregate_names, find_aggregate
+from acelera.language.aggregates import aggregate_names, as_written, find_aggregate, numbered
 from acelera.language.checker import BagUnion, _Checker
 from acelera.language.conditions import predicate_condition
 from acelera.language.events import Event
@@ -92,6 +93,15 @@ def expressions(attributes: st.SearchStrategy[ast.Expression]) -> st.SearchStrat
     return st.recursive(st.one_of(LITERALS, TIMES, attributes), larger, max_leaves=8)
 
 
+AGGREGATES = (*aggregate_names(), *map(numbered, (1, 2, 4, -1, -2)))
+"""The aggregate functions; `nth` is one for each number."""
+
+
+def with_function(text: str, function: str) -> str:
+    """A text with this aggregate function wherever it says {f}(…)."""
+    return re.sub(r"{f}\((.*?)\)", lambda call: as_written(function, call[1]), text)
+
+
 def _is_scalar(name: str) -> bool:
     return name not in (*MULTISET_PREDICATES, PREV) and find_aggregate(name) is None
 
@@ -112,7 +122,7 @@ def _names_attribute(expression: ast.Expression) -> bool:
 
 RUNNING = st.one_of(
     st.just(ast.Running("count")),
-    st.builds(ast.Running, st.sampled_from(aggregate_names()).filter(is_aggregate), expressions(BARE), st.booleans()),
+    st.builds(ast.Running, st.sampled_from(AGGREGATES).filter(is_aggregate), expressions(BARE), st.booleans()),
 )
 PREVS = expressions(BARE | RUNNING).filter(_names_attribute).map(ast.Prev)
 ATTRIBUTES = st.lists(NAMES, min_size=1, max_size=3).map(tuple)
@@ -134,7 +144,7 @@ COMPUTED = expressions(BARE).filter(_names_attribute).filter(lambda made: not is
 AGGREGATIONS = st.one_of(
     st.builds(ast.Aggregation, AGGREGATED, NAMES),
     st.builds(ast.Aggregation, AGGREGATED, NAMES, NAMES, st.booleans()),
-    st.builds(ast.Aggregation, st.sampled_from(aggregate_names()), NAMES, COMPUTED.map(ast.Computed), st.booleans()),
+    st.builds(ast.Aggregation, st.sampled_from(AGGREGATES), NAMES, COMPUTED.map(ast.Computed), st.booleans()),
 )
 KEPT = st.builds(ast.Kept, NAMES, st.none() | ATTRIBUTES)
 
@@ -209,7 +219,7 @@ TOTALS = st.one_of(
     st.builds(ast.Total, NAMES.map(str.lower)),
     st.builds(ast.Total, AGGREGATED, NAMES),
     st.builds(ast.Total, AGGREGATED, NAMES, NAMES, st.booleans()),
-    st.builds(ast.Total, st.sampled_from(aggregate_names()), NAMES, COMPUTED.map(ast.Computed), st.booleans()),
+    st.builds(ast.Total, st.sampled_from(AGGREGATES), NAMES, COMPUTED.map(ast.Computed), st.booleans()),
 )
 GROUP_KEYS = st.one_of(
     st.builds(ast.SelectVariable, NAMES, ALIASES),
@@ -243,7 +253,6 @@ SCHEMA: Schema = schema_of(
 TYPES = ("A", "B", "C")
 VARIABLES = ("x", "y", "z", "A", "B")
 """Few names, so that variables meet: the same name bound twice, or like an event type."""
-FUNCTIONS = tuple(aggregate_names())
 """All that are built in: this is read before a test defines one of its own."""
 
 
@@ -453,7 +462,7 @@ def looking_back(draw: st.DrawFn, held: Variable) -> ast.Expression:
 def aggregations(draw: st.DrawFn, bindings: Bindings) -> ast.Aggregation:
     """An aggregate of something that is bound, of a type that it takes."""
     variable = draw(st.sampled_from(bindings.bound()))
-    function = draw(st.sampled_from(FUNCTIONS))
+    function = draw(st.sampled_from(AGGREGATES))
     aggregate = find_aggregate(function)
     assert aggregate is not None
     held = bindings.get(variable)

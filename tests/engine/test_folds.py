@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 
 import acelera as ac
 from acelera.engine.results.folds import fold
-from acelera.language.aggregates import Aggregate, Failure, aggregate_names, canonical, find_aggregate
+from acelera.language.aggregates import Aggregate, Failure, canonical, find_aggregate
 from acelera.language.types import INT, NULL, Type, from_arrow
 from acelera.tables import leaves, plain_values
+from strategies import AGGREGATES
 
-BUILTIN = [function for name in aggregate_names() if (function := find_aggregate(name)) and not function.user_defined]
+BUILTIN = [function for name in AGGREGATES if (function := find_aggregate(name)) and not function.user_defined]
 
 SMALL = st.integers(-3, 3)
 FLOATS = [0.0, -0.0, 1.5, -1.0, 0.1, 3.0, 1e308, -1e308, 5e-324, -5e-324, math.inf, -math.inf, math.nan]

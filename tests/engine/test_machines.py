@@ -128,7 +128,7 @@ def test_aggregates_have_the_numbers_of_their_names() -> None:
 def test_an_unknown_aggregate_fails_and_writes_nothing_else() -> None:
     row = np.array([opcodes.VALUE, 7, 8], np.int64)
     fold = getattr(fold_value, "py_func", fold_value)
-    fold(len(opcodes.AGGREGATES) * opcodes.FLAVOURS, Cells(row, row.view(np.float64)), 0, 1, 1.0, 1, row)
+    fold(len(opcodes.AGGREGATES) * opcodes.FLAVOURS, Cells(row, row.view(np.float64)), 0, 1, 1.0, row)
     assert row.tolist() == [opcodes.FAILED, 7, 8]
 
 

@@ -12,9 +12,9 @@ import pytest
 
 import acelera as ac
 from acelera.engine.session.pages import Page, in_order
-from acelera.language.aggregates import aggregate_names
 from acelera.language.expressions import FUNCTIONS
 from report.reading import data
+from strategies import AGGREGATES, with_function
 from tiers import thinned
 
 DAY, MOMENT = datetime.date(2024, 1, 31), datetime.datetime(2024, 1, 31, 10, 30)
@@ -111,7 +111,7 @@ AGGREGATED = [
     "SELECT m.r MATCH (A ; B)+ AS x AGG m[r <- {f}(x.v)] FILTER m.r IS NOT NULL WITHIN 4 EVENTS",
     "SELECT n.s MATCH (A ; B) AS x AGG m[r <- {f}(x.v)] FILTER m.r = m.r AGG n[s <- last(m.r)]",
 ]
-QUERIES = [*PLACES, *(text.format(f=name) for text in AGGREGATED for name in aggregate_names())]
+QUERIES = [*PLACES, *(with_function(text, name) for text in AGGREGATED for name in AGGREGATES)]
 
 
 @cache

@@ -26,7 +26,7 @@ from acelera.language.parser import parse_query
 from acelera.language.schema import Schema, schema_of
 from acelera.language.types import INT, NULL, NUMBERS, STRING, Kind, Type
 from acelera.language.variables import ONE, Bindings
-from strategies import _COSTLY, _HEAVY, FUNCTIONS, TYPES, aggregations, bindings_of, computed_attributes, formulas
+from strategies import _COSTLY, _HEAVY, AGGREGATES, TYPES, aggregations, bindings_of, computed_attributes, formulas
 
 # --- streams ------------------------------------------------------------------------------------------------------
 
@@ -170,7 +170,7 @@ def totals(draw: st.DrawFn, scope: Scope, by_position: bool) -> tuple[ast.Total,
     variable = draw(st.sampled_from(names))
     if kind == "events":
         return ast.Total("count", variable), INT
-    function = draw(st.sampled_from(FUNCTIONS))
+    function = draw(st.sampled_from(AGGREGATES))
     choices = _attributes(scope, variable, function, by_position)
     if not choices:
         return ast.Total("count", variable), INT
@@ -195,9 +195,9 @@ def _attributes(scope: Scope, variable: str, function: str, by_position: bool) -
     for name, kind in scope.attributes(variable).items():
         result = aggregate.result(kind)
         # Matches that end together are at one place; which of NaN and a number comes first there is not said.
-        tied = kind.kind is Kind.FLOAT and name not in scope.schema.columns
+        tied = False
         unfit = (
-            (aggregate.by_position and (tied or not by_position))
+            (aggregate.place is not None and (tied or not by_position))
             or (function in ("variance", "stddev") and scope.is_fuzzy(name, kind))
             or (function == "product" and not scope.product)
         )
@@ -305,8 +305,9 @@ def summaries(draw: st.DrawFn, scope: Scope, longest: int) -> ast.Summary:
     grouped = {key.variable for key in by if isinstance(key, ast.SelectVariable)}
     shown = [draw(items(scope, set(scope.partition_by) <= grouped)) for _ in range(draw(st.integers(1, 4)))]
     named = tuple(ast.SummaryItem(item, f"i{number}") for number, item in enumerate(shown))
-    if isinstance(shown[0], ast.Total) and draw(st.booleans()):
-        named = (ast.SummaryItem(shown[0]), *named[1:])
+    first = shown[0]
+    if isinstance(first, ast.Total) and not isinstance(first.attribute, ast.Computed) and draw(st.booleans()):
+        named = (ast.SummaryItem(first), *named[1:])
     return ast.Summary(named, tuple(by), draw(windows(scope, longest)))
 
 

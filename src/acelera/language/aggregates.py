@@ -45,8 +45,9 @@ NULLED = object()
 class Aggregate:
     """An aggregate function.
 
-    `by_position`: lift gets (position, value) rather than the value. `result` gives the type of the aggregate of values
-    of a type, or None if it cannot take them; `takes` says in words what it can.
+    `place` is for what is the value of one event, by position: 1 for the first, 2 for the second, -1 for the last. Lift
+    then gets (position, value) rather than the value, and the value may be NULL. `result` gives the type of the
+    aggregate of values of a type, or None if it cannot take them; `takes` says in words what it can.
     """
 
     name: str
@@ -56,20 +57,22 @@ class Aggregate:
     finish: Callable[[Any], Any]
     result: Callable[[Type], Type | None]
     takes: str = "any values"
-    by_position: bool = False
+    place: int | None = None
     user_defined: bool = False
     selects: bool = False  # the result is one of the values, so it cannot overflow
     returns: Type | None = None  # what a user says of the result
 
     def step(self, state: Any, position: int, value: Any, ignore_nulls: bool) -> Any:
-        """The state after one more value. A NULL makes the whole NULL (a ⊗ NULL = NULL), unless it is to be ignored."""
+        """The state after one more value. A NULL makes the whole NULL (a ⊗ NULL = NULL), unless it is to be ignored, or
+        counts as the value of its event.
+        """
         if isinstance(state, Failure) or isinstance(value, Failure):
             return state if isinstance(state, Failure) else value
-        if value is None:
+        if value is None and (ignore_nulls or self.place is None):
             return state if ignore_nulls else NULLED
         if state is NULLED:
             return NULLED
-        given = (position, value) if self.by_position else value
+        given = value if self.place is None else (position, value)
         return self._guarded(lambda: _comparable(self.combine(state, self.lift(given))))
 
     def merged(self, left: Any, right: Any) -> Any:
@@ -140,14 +143,42 @@ def _overflows(value: Any) -> bool:
 _registry: dict[str, Aggregate] = {}
 
 
+NTH = "nth"
+"""The function that is given a number as well; with it, it is one function for each number."""
+
+
+LARGEST_PLACE = 1_000_000
+"""So far `nth` counts: what it remembers grows with its number."""
+
+
+def numbered(number: int) -> str:
+    """The name of `nth` with a number, which no function of a user can have."""
+    return f"{NTH} {number}"
+
+
+def name_and_number(function: str) -> tuple[str, int | None]:
+    """The name of an aggregate function as it is written, and the number that it is given, if any."""
+    name, _, number = function.partition(" ")
+    return (name, int(number)) if number else (name, None)
+
+
+def as_written(function: str, given: str) -> str:
+    """A call of an aggregate function: `sum(x.price)`, `nth(x.price, 2)`."""
+    name, number = name_and_number(function)
+    return f"{name}({given})" if number is None else f"{name}({given}, {number})"
+
+
 def find_aggregate(name: str) -> Aggregate | None:
     """The aggregate function of this name."""
-    return _registry.get(name.lower())
+    found = _registry.get(name.lower())
+    if found is None and (place := name_and_number(name)[1]) is not None:
+        found = _registry[name.lower()] = _of_one_event(name.lower(), place)
+    return found
 
 
 def aggregate_names() -> list[str]:
-    """The names of all aggregate functions."""
-    return sorted(_registry)
+    """The names of all aggregate functions, without `nth`, which is none before it has a number."""
+    return sorted(name for name in _registry if name_and_number(name)[1] is None)
 
 
 def aggregate(
@@ -175,7 +206,7 @@ def aggregate(
     if not isinstance(name, str) or not name.isidentifier():
         raise UsageError(f"{name!r} cannot be the name of an aggregate function; use letters, digits and _")
     key = name.lower()
-    if key in _registry and not _registry[key].user_defined:
+    if key == NTH or (key in _registry and not _registry[key].user_defined):
         raise UsageError(f"`{key}` is a built-in aggregate function; choose another name")
     for role, function in (("lift", lift), ("combine", combine), ("finish", finish)):
         if not callable(function):
@@ -213,10 +244,9 @@ def _builtin(
     finish: Callable[[Any], Any],
     result: Callable[[Type], Type | None],
     takes: str,
-    by_position: bool = False,
     selects: bool = False,
 ) -> None:
-    _registry[name] = Aggregate(name, lift, combine, identity, finish, result, takes, by_position, selects=selects)
+    _registry[name] = Aggregate(name, lift, combine, identity, finish, result, takes, selects=selects)
 
 
 def _same(value: Any) -> Any:
@@ -318,10 +348,6 @@ def _product(left: Any, right: Any) -> Any:
     return left * right
 
 
-def _value_of(state: tuple[int, Any] | None) -> Any:
-    return None if state is None else state[1]
-
-
 _NUMBERS = "numbers"
 _NOT_OPAQUE = frozenset(Kind) - {Kind.OPAQUE}
 _ORDERED = "numbers, strings, timestamps, dates and durations"
@@ -385,9 +411,45 @@ _builtin(
     _only(frozenset({Kind.BOOL}), BOOL),
     "booleans",
 )
-_builtin(
-    "first", _same, _or_nothing(min), None, _value_of, _only(_NOT_OPAQUE), "any values", by_position=True, selects=True
-)
-_builtin(
-    "last", _same, _or_nothing(max), None, _value_of, _only(_NOT_OPAQUE), "any values", by_position=True, selects=True
-)
+
+
+def place_of_value(value: Any, failed: str | None = None) -> tuple[Any, ...]:
+    """An order of all values: NULL, then numbers with NaN behind them, texts, and at last aggregates that failed."""
+    if failed is not None or isinstance(value, Failure):
+        return (3,)
+    if value is None:
+        return (0,)
+    if isinstance(value, int | float | Decimal):
+        return (1, 1, 0) if value != value else (1, 0, value)
+    return (2, str(value))
+
+
+def _place_of_entry(entry: tuple[int, Any]) -> tuple[Any, ...]:
+    return entry[0], place_of_value(entry[1])
+
+
+def _of_one_event(name: str, place: int) -> Aggregate:
+    """The value of the event with this place among all, by position; of several at one position, by value.
+
+    A state has as many entries as may still matter: the first ones, or the last if the place is counted from there.
+    """
+    most, from_the_end = abs(place), place < 0
+
+    def combine(left: tuple[Any, ...], right: tuple[Any, ...]) -> tuple[Any, ...]:
+        return tuple(sorted((*left, *right), key=_place_of_entry, reverse=from_the_end)[:most])
+
+    return Aggregate(
+        name,
+        lambda given: ((given[0], canonical(given[1])),),
+        combine,
+        (),
+        lambda state: state[most - 1][1] if len(state) >= most else None,
+        _only(_NOT_OPAQUE),
+        "any values",
+        place,
+        selects=True,
+    )
+
+
+for _name, _place in (("first", 1), ("last", -1)):
+    _registry[_name] = _of_one_event(_name, _place)

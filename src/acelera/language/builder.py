@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from acelera.errors import UsageError
 from acelera.language import ast
+from acelera.language.aggregates import NTH, numbered
 from acelera.language.conditions import to_condition
 from acelera.language.expression_builder import negate
 from acelera.language.looking_back import with_running_values
@@ -186,15 +187,18 @@ def prev(value: object) -> ExpressionBuilder:
     return ExpressionBuilder(ast.Prev(expression(value)))
 
 
-def so_far(function: str, value: object = None, *, ignore_nulls: bool = False) -> ExpressionBuilder:
-    """`f(e)` or `count()`, inside `V(x).each(…)`: an aggregate of the events of x up to and including this one.
+def so_far(
+    function: str, value: object = None, number: int | None = None, *, ignore_nulls: bool = False
+) -> ExpressionBuilder:
+    """`f(e)` or `count()`, inside `V(x).each(…)`: an aggregate of the events of x up to and including this one. The
+    number is for `nth`.
 
     >>> from acelera import A, V, so_far
     >>> V("x").each((so_far("count") <= 5) & (A("price") >= so_far("max", A("price"))))
     <condition x[count() <= 5 AND price >= max(price)]>
     """
     given = None if value is None else expression(value)
-    return ExpressionBuilder(ast.Running(_checked_name(function).lower(), given, ignore_nulls))
+    return ExpressionBuilder(ast.Running(_with_number(_checked_name(function), number), given, ignore_nulls))
 
 
 class V:
@@ -555,14 +559,24 @@ def _formula(value: object) -> ast.Formula:
 
 
 def aggregation(value: object) -> ast.Aggregation:
-    """`("max", "b", "price")` as the aggregation `max(b.price)`."""
+    """`("max", "b", "price")` as the aggregation `max(b.price)`, `("nth", "b", "price", 2)` as `nth(b.price, 2)`."""
     if isinstance(value, ast.Aggregation):
         return value
-    if isinstance(value, tuple) and 2 <= len(value) <= 4 and all(isinstance(part, str) for part in value):
-        function, variable, *rest = value
+    number, parts = None, value
+    if isinstance(value, tuple) and value and type(value[-1]) is int:
+        number, parts = value[-1], value[:-1]
+    if isinstance(parts, tuple) and 2 <= len(parts) <= 4 and all(isinstance(part, str) for part in parts):
+        function, variable, *rest = parts
         if "." in variable and not rest:
             raise UsageError(f"an aggregation is written {(function, *variable.split('.', 1))!r}, not {value!r}")
         attribute = rest[0] if rest else None
         if len(rest) < 2 or rest[1].lower() == "ignore nulls":
-            return ast.Aggregation(function.lower(), variable, attribute, len(rest) == 2)
+            return ast.Aggregation(_with_number(function, number), variable, attribute, len(rest) == 2)
     raise UsageError(f"an aggregation is written ('max', 'b', 'price') or ('count', 'b'), not {value!r}")
+
+
+def _with_number(function: str, number: int | None) -> str:
+    """The name of an aggregate function, with the number that `nth` takes, and no other."""
+    if (function.lower() == NTH) != (number is not None) or number == 0:
+        raise UsageError("`nth` takes a number that is not 0, as in ('nth', 'b', 'price', 2); no other function does")
+    return function.lower() if number is None else numbered(number)

@@ -24,8 +24,8 @@ from acelera.language.absence import (
     speaks_of_the_match,
     why_unknown,
 )
-from acelera.language.aggregates import aggregate_names, find_aggregate
-from acelera.language.expressions import check_predicate, type_of
+from acelera.language.aggregates import NTH, aggregate_names, as_written, find_aggregate, name_and_number
+from acelera.language.expressions import FUNCTIONS, check_predicate, type_of
 from acelera.language.looking_back import looks_back
 from acelera.language.printer import name as written
 from acelera.language.printer import print_expression, print_operand, print_within
@@ -463,9 +463,9 @@ class _Checker:
         if node.attribute is None:
             if node.function != "count" and node.variable in bindings.variables:
                 self.wrong(
-                    f"`{node.function}` needs an attribute",
+                    f"`{name_and_number(node.function)[0]}` needs an attribute",
                     node.span,
-                    f"write {node.function}({node.variable}.attribute)",
+                    f"write {as_written(node.function, f'{node.variable}.attribute')}",
                 )
             return None, INT
         given = self.attribute(held, node.variable, node.attribute, node.span)
@@ -474,7 +474,7 @@ class _Checker:
             durations = node.function == "avg" and given.kind is Kind.DURATION
             shown = print_operand(node.variable, node.attribute)
             self.wrong(
-                f"`{node.function}` takes {function.takes}, but {shown} is of type {given}",
+                f"`{name_and_number(node.function)[0]}` takes {function.takes}, but {shown} is of type {given}",
                 node.span,
                 "sum and count them, and divide the one by the other in the resulting table" if durations else None,
             )
@@ -483,7 +483,7 @@ class _Checker:
 
     def no_aggregate(self, function: str, span: Span | None) -> None:
         """Report an aggregate function that is not there."""
-        known = aggregate_names()
+        known = sorted([*aggregate_names(), NTH])
         near = did_you_mean(function, known)
         if function in _SYNONYMS:
             near = f"; did you mean `{_SYNONYMS[function]}`?" if _SYNONYMS[function] else ""
@@ -623,7 +623,12 @@ class _Checker:
                 kind = None if self.schema is None else found.arrow
                 return Column(name, AggregateValue(aggregation, given), True, kind)
             case ast.SelectExpression(expression, alias):
-                return self.expression(expression, alias or self.no_name(expression), clauses, bindings)
+                calls = [node for node in ast.walk(expression) if isinstance(node, ast.Call)]
+                unknown = next((node for node in calls if node.function not in FUNCTIONS), None)
+                if unknown is None:
+                    return self.expression(expression, alias or self.no_name(expression), clauses, bindings)
+                self.no_aggregate(unknown.function, unknown.span)
+                return Column(alias or unknown.function, ExpressionValue(expression, ()), True)
             case _:
                 return assert_never(item)
 
@@ -639,11 +644,10 @@ class _Checker:
 
         def part(node: ast.Expression) -> ast.Expression:
             if node not in parts:
-                item = self.part_of_item(node, clauses, bindings)
-                column = self.item(item, clauses, bindings)
-                if not column.single and isinstance(item, ast.SelectAttribute):
+                item = self.part_of_item(node, f"c{len(parts)}", clauses, bindings)
+                parts[node] = self.item(item, clauses, bindings)
+                if not parts[node].single and isinstance(item, ast.SelectAttribute):
                     self.refuse_list(node, item, bindings)
-                parts[node] = replace(column, name=f"c{len(parts)}")
             return ast.Attribute(None, parts[node].name, span=node.span)
 
         def combine(node: ast.Expression, made: Sequence[ast.Expression]) -> ast.Expression:
@@ -662,20 +666,22 @@ class _Checker:
         kind = None if self.schema is None else found.arrow
         return Column(name, ExpressionValue(read, tuple(parts.values())), True, kind)
 
-    def part_of_item(self, node: ast.Expression, clauses: ast.Clauses, bindings: Bindings) -> ast.SelectColumn:
+    def part_of_item(
+        self, node: ast.Expression, alias: str, clauses: ast.Clauses, bindings: Bindings
+    ) -> ast.SelectColumn:
         """What an item computes with, as an item of its own."""
         match node:
             case ast.Attribute(str() as held, name):
-                return ast.SelectAttribute(held, name, "", span=node.span)
+                return ast.SelectAttribute(held, name, alias, span=node.span)
             case ast.Attribute(None, name):
                 if name in bindings.variables and all(name != key.name for key in clauses.partition_by):
                     hint = f"write {written(name)}.price for an attribute of its event, or max({written(name)}.price)"
                     self.wrong(f"`{name}` is no value to compute with", node.span, hint)
-                return ast.SelectVariable(name, "", span=node.span)
+                return ast.SelectVariable(name, alias, span=node.span)
             case ast.Bound(name):
-                return ast.SelectBound(name, "", span=node.span)
+                return ast.SelectBound(name, alias, span=node.span)
         assert isinstance(node, ast.Aggregation)
-        return ast.SelectAggregation(node, "", span=node.span)
+        return ast.SelectAggregation(node, alias, span=node.span)
 
     def refuse_list(self, node: ast.Expression, item: ast.SelectAttribute, bindings: Bindings) -> None:
         """Several values cannot be computed with as one."""
@@ -726,6 +732,9 @@ _SYNONYMS = {
     "std": "stddev",
     "var": "variance",
     "any": "bool_or",
+    "nth_value": "nth",
+    "first_value": "first",
+    "last_value": "last",
 }
 """What functions are called elsewhere; None for what looks like another one, and is not."""
 

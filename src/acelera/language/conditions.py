@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from acelera.errors import Span
 from acelera.language import ast
+from acelera.language.aggregates import as_written, name_and_number
 from acelera.language.expressions import MULTISET_PREDICATES
 from acelera.language.looking_back import PREV, is_aggregate, with_running_values
 from acelera.language.printer import print_expression
@@ -105,10 +106,11 @@ def _refuse_aggregates(node: ast.Expression, predicate: ast.Expression) -> None:
     called = isinstance(node, ast.Call) and is_aggregate(node.function)
     if called or isinstance(node, ast.Total | ast.Running):
         assert isinstance(node, ast.Call | ast.Total | ast.Running)
-        hint = f"aggregate first, then filter: … AGG m[k <- {node.function}(…)] FILTER m.k > 2"
+        hint = f"aggregate first, then filter: … AGG m[k <- {as_written(node.function, '…')}] FILTER m.k > 2"
         if isinstance(node, ast.Total):
             hint = "count(*) is of all matches of a group: SUMMARIZE count(*) AS n MATCH … HAVING n > 2"
-        fail(f"`{node.function}` is an aggregate function; a condition speaks of events", node.span, hint)
+        function = name_and_number(node.function)[0]
+        fail(f"`{function}` is an aggregate function; a condition speaks of events", node.span, hint)
 
 
 def _refuse_count_of_nothing(node: ast.Running) -> None:

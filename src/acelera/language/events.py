@@ -83,17 +83,6 @@ def _sortable(value: Value) -> tuple[int, str]:
     return (1, repr(value))
 
 
-def place_of_value(value: Value, failed: str | None = None) -> tuple[Any, ...]:
-    """An order of all values: NULL, then numbers with NaN behind them, texts, and at last aggregates that failed."""
-    if failed is not None or isinstance(value, Failure):
-        return (3,)
-    if value is None:
-        return (0,)
-    if isinstance(value, int | float | Decimal):
-        return (1, 1, 0) if value != value else (1, 0, value)
-    return (2, str(value))
-
-
 class Moment(int):
     """A timestamp or a duration in nanoseconds. Unlike other integers it may be larger than 64 bits."""
 

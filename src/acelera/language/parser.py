@@ -6,14 +6,16 @@ The LALR parser calls `_AstBuilder` while it reads, so neither parsing nor build
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from typing import Any, TypeVar
 
 import lark
 
-from acelera.errors import QuerySyntaxError
+from acelera.errors import QuerySyntaxError, Span
 from acelera.language import ast
+from acelera.language.aggregates import LARGEST_PLACE, NTH, numbered
 from acelera.language.conditions import Name, Quantified, fail, to_condition
 from acelera.language.expression_builder import ExpressionBuilder, no_tokens, span_of, whole
 from acelera.language.items import to_aggregation, to_item
@@ -283,9 +285,33 @@ class _AstBuilder(ExpressionBuilder):
     def call_of_nothing(self, items: list[Any]) -> ast.Running:
         return ast.Running(items[0].lower(), span=span_of(*items))
 
+    def call(self, items: list[Any]) -> ast.Call:
+        called = super().call(items)
+        if called.function != NTH:
+            return called
+        operand, number = _value_and_number(called.arguments, called.span)
+        return replace(called, function=numbered(number), arguments=(operand,))
+
     def call_ignoring_nulls(self, items: list[Any]) -> ast.Running:
-        function, operand = no_tokens(items)
-        return ast.Running(function.lower(), operand, True, span=span_of(*items))
+        function, operand, *further = no_tokens(items)
+        name, span = function.lower(), span_of(*items)
+        if name == NTH:
+            operand, number = _value_and_number((operand, *further), span)
+            name = numbered(number)
+        elif further:
+            fail(f"`{name}` takes one value of each event", span, f"write {name}(x.price IGNORE NULLS)")
+        return ast.Running(name, operand, True, span=span)
+
+
+def _value_and_number(given: Sequence[ast.Expression], span: Span | None) -> tuple[ast.Expression, int]:
+    """What `nth` is given: something that events have, and a whole number that is not 0."""
+    number = given[1].value if len(given) == 2 and isinstance(given[1], ast.Literal) else None
+    if type(number) is int and 0 < abs(number) <= LARGEST_PLACE:
+        return given[0], number
+    hint = "nth(x.price, 1) is the price of the first event of x, nth(x.price, -1) that of the last"
+    if type(number) is int and number:
+        fail(f"`nth` counts up to {LARGEST_PLACE:,}", given[1].span, hint)
+    return fail("`nth` takes a value of each event and a whole number, which is not 0", span, hint)
 
 
 def _nodes(items: Sequence[Any]) -> list[Any]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from acelera.language import ast
+from acelera.language.aggregates import name_and_number
 from acelera.language.syntax_errors import RESERVED
 from acelera.language.tree import assert_never
 
@@ -207,8 +208,7 @@ def print_operand(held: str, attribute: str | None) -> str:
 
 
 def _aggregate(function: str, held: str, attribute: str | None, ignore_nulls: bool) -> _Piece:
-    ignored = " IGNORE NULLS" if ignore_nulls else ""
-    return _Piece(f"{_called(function)}({print_operand(held, attribute)}{ignored})", _PRIMARY)
+    return _call(function, print_operand(held, attribute), ignore_nulls)
 
 
 def _select_item(item: ast.SelectItem) -> str:
@@ -311,12 +311,11 @@ def _expression(node: ast.Expression, made: Sequence[_Piece]) -> _Piece:
         case ast.Like(_, pattern, negated):
             return _Piece(f"{made[0].at_least(_SUM)} {_not(negated)}LIKE {string(pattern)}", _COMPARISON)
         case ast.Call(function, _):
-            return _Piece(f"{_called(function)}({', '.join(piece.text for piece in made)})", _PRIMARY)
+            return _call(function, ", ".join(piece.text for piece in made))
         case ast.Prev():
             return _Piece(f"prev({made[0].text})", _PRIMARY)
         case ast.Running(function, _, ignore):
-            argument = made[0].text if made else ""
-            return _Piece(f"{_called(function)}({argument}{' IGNORE NULLS' if ignore else ''})", _PRIMARY)
+            return _call(function, made[0].text if made else "", ignore)
         case ast.Total(function, None):
             return _Piece(f"{_called(function)}(*)", _PRIMARY)
         case ast.Total(function, str() as held, attribute, ignore) | ast.Aggregation(function, held, attribute, ignore):
@@ -326,6 +325,12 @@ def _expression(node: ast.Expression, made: Sequence[_Piece]) -> _Piece:
         case ast.Cast(_, target):
             return _Piece(f"CAST({made[0].text} AS {name(target)})", _PRIMARY)
     raise AssertionError(f"unknown expression {type(node).__name__}")
+
+
+def _call(function: str, given: str, ignore_nulls: bool = False) -> _Piece:
+    called, number = name_and_number(function)
+    ignored, further = " IGNORE NULLS" if ignore_nulls else "", "" if number is None else f", {number}"
+    return _Piece(f"{_called(called)}({given}{ignored}{further})", _PRIMARY)
 
 
 def _called(function: str) -> str:

@@ -170,7 +170,8 @@ def name_of_aggregate(node: ast.Aggregation | ast.Total) -> str | None:
     """What the column of an aggregate is called without AS; of what is computed nothing can be said in short."""
     if isinstance(node.attribute, ast.Computed):
         return None
-    return "_".join(filter(None, (node.function, node.variable, node.attribute)))
+    function = node.function.replace(" -", " last ").replace(" ", "_")
+    return "_".join(filter(None, (function, node.variable, node.attribute)))
 
 
 def _sources(source: Source) -> Iterator[Source]:

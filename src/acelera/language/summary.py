@@ -129,7 +129,7 @@ class Summarized:
     def compares_positions(self) -> bool:
         """Whether it matters which of several matches' events comes first."""
         functions = (find_aggregate(each.total.function) for each in self.totals)
-        return any(function is not None and function.by_position for function in functions)
+        return any(function is not None and function.place is not None for function in functions)
 
     @property
     def shows_positions(self) -> bool:

@@ -193,7 +193,7 @@ class _SummaryChecker:
         single = ast.Aggregation(function, node.variable, node.attribute, node.ignore_nulls, span=node.span)
         types = self.scope.aggregation(single, self.bindings, to_the_left=False)
         missing = [name for name in dict.fromkeys(self.partition_by) if name not in self.keys_of_partitions]
-        if aggregate is not None and aggregate.by_position and missing:
+        if aggregate is not None and aggregate.place is not None and missing:
             self.scope.wrong(
                 f"`{function}` goes by position, and positions of different partitions cannot be compared",
                 node.span,

@@ -15,7 +15,8 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from acelera.language import ast
-from acelera.language.events import ComplexEvent, place_of_value
+from acelera.language.aggregates import place_of_value
+from acelera.language.events import ComplexEvent
 
 Mark = tuple[int, int]
 

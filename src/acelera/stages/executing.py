@@ -285,4 +285,4 @@ def fold(mem: int, a: int, aggregate: int, row: int, value: int, tag: int) -> No
         elif aggregate == FOLD_INTEGERS and adds_up(get(mem, place + 1), get(mem, value)):
             put(mem, place + 1, get(mem, place + 1) + get(mem, value))
         else:
-            fold_value(aggregate, cells_of(mem, row), a, get(mem, value), get_float(mem, value), 0, ranks_of(mem))
+            fold_value(aggregate, cells_of(mem, row), a, get(mem, value), get_float(mem, value), ranks_of(mem))

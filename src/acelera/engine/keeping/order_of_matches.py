@@ -18,8 +18,9 @@ from acelera.automata.terms import Attr
 from acelera.engine.machines.machine import Machine
 from acelera.engine.plan import Action, Plan, stored_fields
 from acelera.errors import AggregateError
+from acelera.language.aggregates import place_of_value
 from acelera.language.checker import Checked
-from acelera.language.events import Value, place_of_value
+from acelera.language.events import Value
 from acelera.language.types import Type
 from acelera.tables import plain_values
 

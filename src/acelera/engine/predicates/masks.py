@@ -68,7 +68,7 @@ def expression_values(expression: ast.Expression, types: Mapping[str, Type], bat
     if isinstance(expression, ast.Attribute):
         return batch.columns[expression.name].cast(kind)
     try:
-        found = _run(translated_value(expression, types), batch)
+        found = _run(translated_value(ARROW.lowered(expression), types), batch)
         return (pa.repeat(found, batch.length) if isinstance(found, pa.Scalar) else found).cast(kind)
     except (pa.ArrowException, UnsupportedError):
         names = tuple(dict.fromkeys(node.name for node in ast.walk(expression) if isinstance(node, ast.Attribute)))

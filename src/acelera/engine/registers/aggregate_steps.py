@@ -38,7 +38,7 @@ def begin_aggregate(aggregate: int, cells: Cells, at: int) -> None:
 
 
 @inner
-def fold_value(aggregate: int, cells: Cells, at: int, value: int, number: float, position: int, ranks: Array) -> None:
+def fold_value(aggregate: int, cells: Cells, at: int, value: int, number: float, ranks: Array) -> None:
     """One more value for an aggregate, whose state stands in a row after its tag at `at`."""
     row, floats = cells
     function, flavour = aggregate // op.FLAVOURS, aggregate % op.FLAVOURS
@@ -100,37 +100,35 @@ def fold_value(aggregate: int, cells: Cells, at: int, value: int, number: float,
         row[first] = 1 if row[first] != 0 and value != 0 else 0
     elif function == op.BOOL_OR:
         row[first] = 1 if row[first] != 0 or value != 0 else 0
-    elif function == op.FIRST or function == op.LAST:
-        fold_by_position(function, flavour, cells, at, value, number, position, ranks)
     else:
         row[at] = op.FAILED
 
 
 @inner
 def fold_by_position(
-    function: int,
-    flavour: int,
-    cells: Cells,
-    at: int,
-    value: int,
-    number: float,
-    position: int,
-    ranks: Array,
+    aggregate: int, cells: Cells, at: int, value: int, number: float, known: bool, position: int, ranks: Array
 ) -> None:
-    """first and last: by position, and by value among those at one position."""
+    """first and last: by position, and by value among those at one position. The tag NULL is that of a value that is
+    NULL, whose position is known.
+    """
     row, floats = cells
-    first = at + 1
-    earlier = position < row[first]
+    function, flavour = aggregate // op.FLAVOURS, aggregate % op.FLAVOURS
+    first, given = at + 1, value if known else 0
+    earlier, same = position < row[first], False
     if position == row[first]:
-        if flavour == op.FLOATS:
-            earlier = number < floats[first + 1]
+        held = row[at] == op.VALUE
+        same = known == held and given == row[first + 1]
+        if not known or not held:
+            earlier = held  # NULL is less than all values
+        elif flavour == op.FLOATS:
+            earlier = number < floats[first + 1] or (floats[first + 1] != floats[first + 1] and number == number)
         elif flavour == op.STRINGS:
             earlier = ranks[value] < ranks[row[first + 1]]
         else:
             earlier = value < row[first + 1]
-    same = position == row[first] and value == row[first + 1]
     if row[at] == op.UNSET or (not same and (function == op.FIRST) == earlier):
-        row[at], row[first], row[first + 1] = op.VALUE, position, value
+        row[at] = op.VALUE if known else op.NULL
+        row[first], row[first + 1] = position, given
 
 
 @inner

@@ -6,7 +6,14 @@ from typing import NamedTuple
 
 from acelera.engine.jit import Array, inlined, inner
 from acelera.engine.registers import opcodes as op
-from acelera.engine.registers.aggregate_steps import Cells, begin_aggregate, finish, fold_value, summarize
+from acelera.engine.registers.aggregate_steps import (
+    Cells,
+    begin_aggregate,
+    finish,
+    fold_by_position,
+    fold_value,
+    summarize,
+)
 from acelera.engine.registers.arithmetic import Stack, arithmetic, coalesce, compare, connect, convert, identical
 from acelera.engine.storage.interning import intern_row, intern_set
 
@@ -209,15 +216,20 @@ def at_register(
         top += 1
     elif what == op.FOLD:
         top -= 1
+        function = b // op.FLAVOURS
         if row[a] == op.FAILED or tags[top] == op.FAILED:
             row[a] = op.FAILED
+        elif function == op.FIRST or function == op.LAST:
+            known, position = tags[top] == op.VALUE, inputs.positions[event]
+            if known or c == 0:
+                fold_by_position(b, new, a, stack.values[top], stack.reals[top], known, position, ranks)
         elif tags[top] == op.NULL:
             if c == 0:
                 row[a] = op.NULL
         elif row[a] != op.NULL:
             if c == 2 and row[a] == op.UNSET:
                 begin_aggregate(b, new, a)
-            fold_value(b, new, a, stack.values[top], stack.reals[top], inputs.positions[event], ranks)
+            fold_value(b, new, a, stack.values[top], stack.reals[top], ranks)
     else:
         top -= 1
         summarize(what, new, a, b, stack, top, ranks)

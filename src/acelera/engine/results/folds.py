@@ -106,6 +106,16 @@ def as_result(result: pa.DataType, column: pa.Array[Any], name: str) -> pa.Array
     return column if column.type == result else leaves(plain_values(column, from_arrow(column.type)), result, name)
 
 
+def selected(values: pa.Array[Any], indices: Integers, absent: Mask, given: Type) -> pa.Array[Any]:
+    """Some of the values; zeros and NaN as aggregates give them."""
+    taken = values.take(pa.array(indices, mask=absent))
+    if given.kind is not Kind.FLOAT:
+        return taken
+    missing = taken.is_null().to_numpy(zero_copy_only=False)
+    numbers = np.array(taken.fill_null(0.0).to_numpy(zero_copy_only=False), dtype=np.float64)
+    return column_of_numbers(numbers, missing, given)
+
+
 def _counts(segments: Integers, count: int) -> Integers:
     counts = np.zeros(count, dtype=np.int64)
     _count(fixed(segments), counts)
@@ -137,12 +147,12 @@ def _by_column(function: Aggregate, ignore_nulls: bool, entries: _Entries) -> pa
     if function.user_defined:
         return None
     try:
+        if function.place is not None:
+            return _taken(function, function.place, ignore_nulls, entries)
         if function.name == "count":
             entries = _presence(entries)
         if entries.given.kind in _NUMERIC and function.name in _OPERATIONS:
             return _by_number(function, ignore_nulls, entries)
-        if function.name in ("first", "last"):
-            return _taken(function, ignore_nulls, entries)
         if function.name in ("min", "max") and entries.given.kind in RANKED:
             return _by_rank(function, ignore_nulls, entries)
     except pa.ArrowNotImplementedError:  # a type that this version of Arrow can only carry
@@ -291,29 +301,27 @@ def _deviation(entries: _Entries) -> _Folded:
     return _Folded(np.sqrt(variances), absent)
 
 
-def _edges(entries: _Entries, last: bool) -> tuple[Integers, Mask]:
-    """Where the first or last value of each segment is, or -1; and whether another has the same position."""
-    indices, tied = np.full(entries.count, -1, dtype=np.int64), np.zeros(entries.count, dtype=np.bool_)
-    _find_edges(last, fixed(entries.positions), fixed(entries.segments), indices, tied)
-    return indices, tied
-
-
-def _edge(entries: _Entries, last: bool) -> _Folded:
-    indices, tied = _edges(entries, last)
-    numbers = entries.numbers[indices] if len(entries.numbers) else np.zeros(entries.count, entries.numbers.dtype)
-    return _Folded(numbers, indices < 0, tied)
-
-
-def _taken(function: Aggregate, ignore_nulls: bool, entries: _Entries) -> pa.Array[Any]:
-    """The first or last values, of whatever type; the definition compares those at one position."""
-    known, nulled = _without_nulls(entries, ignore_nulls)
-    indices, tied = _edges(known, last=function.name == "last")
+def _taken(function: Aggregate, place: int, ignore_nulls: bool, entries: _Entries) -> pa.Array[Any]:
+    """The values with this place in their segments, of whatever type; the definition compares those at one position."""
+    known = _without_nulls(entries, ignore_nulls)[0] if ignore_nulls else entries
+    indices, tied = _with_place(known, place)
     values = known.values
     if tied.any():
         compared = leaves(_by_definition(function, ignore_nulls, entries.of(tied)), values.type, function.name)
         indices[tied] = len(values) + np.arange(len(compared))
         values = pa.concat_arrays([values, compared])
-    return values.take(pa.array(indices, mask=_either(indices < 0, nulled)))
+    return selected(values, indices, indices < 0, entries.given)
+
+
+def _with_place(entries: _Entries, place: int) -> tuple[Integers, Mask]:
+    """Which entry has this place in each segment, -1 if none has; and whether another one has the same position."""
+    ends = np.cumsum(entries.sizes)
+    indices = ends + place if place < 0 else ends - entries.sizes + place - 1
+    indices[entries.sizes < abs(place)] = -1
+    neighbours = np.zeros(len(entries.positions) + 1, np.bool_)  # whether an entry is at the position of the one before
+    same = (entries.positions[1:] == entries.positions[:-1]) & (entries.segments[1:] == entries.segments[:-1])
+    neighbours[1:-1] = same
+    return indices, (indices >= 0) & (neighbours[indices] | neighbours[indices + 1])
 
 
 RANKED = frozenset({Kind.STRING, Kind.DECIMAL})
@@ -330,8 +338,6 @@ _OPERATIONS: dict[str, Callable[[_Entries], _Folded]] = {
     "range": _extent,
     "variance": _variance,
     "stddev": _deviation,
-    "first": lambda entries: _edge(entries, last=False),
-    "last": lambda entries: _edge(entries, last=True),
 }
 
 
@@ -397,20 +403,6 @@ def _spread(values: Floats, segments: Integers, variances: Floats) -> None:
         mean += delta / size
         squares += delta * delta * before / size
         variances[segment] = squares / before
-
-
-@compiled
-def _find_edges(last: bool, positions: Integers, segments: Integers, indices: Integers, tied: Mask) -> None:
-    for index in range(len(segments)):
-        segment = segments[index]
-        begins = indices[segment] < 0
-        tie = not begins and positions[index] == positions[index - 1]
-        if last:
-            indices[segment], tied[segment] = index, tie
-        elif begins:
-            indices[segment] = index
-        elif tie and indices[segment] == index - 1:
-            tied[segment] = True
 
 
 @compiled

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from acelera.engine.jit import compiled
 from acelera.engine.nodes.matches import Tree
-from acelera.engine.results.folds import RANKED, as_result, column_of_numbers, fixed, numbers_of, ranked
+from acelera.engine.results.folds import RANKED, as_result, column_of_numbers, fixed, numbers_of, ranked, selected
 from acelera.language.aggregates import Aggregate
 from acelera.language.types import Kind, Type
 
@@ -65,6 +65,8 @@ class Walk:
         counts = self._walk(COUNT, np.zeros(1, np.int64))
         if self.column is None or given is None:
             return as_result(result, pa.array(counts), function.name)
+        if function.place is not None:
+            return self._of_one_event(function, given, result)
         missing = None
         if self.column.null_count and not self.ignore_nulls:
             missing = counts < replace(self, column=None)._walk(COUNT, np.zeros(1, np.int64))
@@ -74,14 +76,20 @@ class Walk:
             return self._sum(counts, missing, function, given, result)
         absent = counts == 0 if missing is None else missing | (counts == 0)
         number = _NUMBERS[function.name]
-        if function.name in ("first", "last"):
-            values, found = self.column, self._walk(number, np.arange(len(self.column)))
-        elif given.kind in RANKED:
+        if given.kind in RANKED:
             ranks, values = ranked(self.column.drop_null())
             found = self._walk(number, self._by_row(ranks))
         else:
             return self._computed(self._walk(number, self._numbers(given)), absent, function, given, result)
         return as_result(result, values.take(pa.array(found, mask=absent)), function.name)
+
+    def _of_one_event(self, function: Aggregate, given: Type, result: pa.DataType) -> Any:
+        """The value of the first or last event; a NULL counts as any other, unless it is ignored."""
+        assert self.column is not None
+        looked_at = self if self.ignore_nulls else replace(self, column=None)
+        absent = looked_at._walk(COUNT, np.zeros(1, np.int64)) == 0
+        found = looked_at._walk(_NUMBERS[function.name], np.arange(len(self.column)))
+        return as_result(result, selected(self.column, found, absent, given), function.name)
 
     def _sum(
         self, counts: Ints, missing: Mask | None, function: Aggregate, given: Type, result: pa.DataType

@@ -13,7 +13,7 @@ from acelera.engine.nodes import components as op
 from acelera.engine.nodes.components import FAILURE, SCALE, Columns, Components
 from acelera.engine.registers.encoding import decimals
 from acelera.engine.summaries.layout import Layout
-from acelera.engine.summaries.recipes import Total, said
+from acelera.engine.summaries.recipes import BY_PLACE, Total, said
 from acelera.engine.window import NANOSECONDS
 from acelera.errors import AggregateError
 from acelera.language.aggregates import OVERFLOW
@@ -63,9 +63,20 @@ def _column(total: Total, layout: Layout, found: Columns, texts: Texts) -> Any:
         identity = function == "bool_and"
         numbers = np.where(present, _number(found.best[:, at], function == "bool_or"), identity)
         return pa.array(numbers.astype(np.bool_), mask=nulled)
+    if function in BY_PLACE and not value.total.ignore_nulls:
+        nulled = _misses(total, layout, found, present, last=function == "last")
     held = found.load[:, at] if layout.shape.best[at] == op.PLACE else found.best[:, at]
     turned = function in ("max", "last")
     return _value(held, nulled | ~present, turned, value.given, value.type.arrow, texts)
+
+
+def _misses(total: Total, layout: Layout, found: Columns, present: Ints, last: bool) -> Ints:
+    """Whether it is a NULL that stands first, or last; of several values at one place a NULL is the smallest."""
+    at, missing = total.at
+    some = (found.flags >> layout.shape.best_flag[missing] & 1).astype(np.bool_)
+    known, unknown = found.best[:, at], found.best[:, missing]
+    misses: Ints = some & (~present | (unknown < known) | ((unknown == known) & (not last)))
+    return misses
 
 
 def _value(held: Ints, missing: Ints, turned: bool, given: Type, kind: pa.DataType, texts: Texts) -> Any:

@@ -40,18 +40,19 @@ _HUGE = 2**64
 
 @dataclass(frozen=True)
 class Fold:
-    """How a total is folded: NULL and failures are handled outside."""
+    """How a total is folded: failures are handled outside, and NULL, unless it is a value as any other."""
 
     identity: Any
     power: Callable[[int, Value, int], Any]  # of a value at a position, which counts so often
     combine: Callable[[Any, Any], Any]
     finish: Callable[[Any], Value | Failure]
+    takes_nulls: bool = False
 
     def step(self, state: Any, position: int, value: Value, times: int, ignore_nulls: bool) -> Any:
         """The state after a value that counts so often."""
         if isinstance(state, Failure) or isinstance(value, Failure):
             return state if isinstance(state, Failure) else value
-        if value is None:
+        if value is None and (ignore_nulls or not self.takes_nulls):
             return state if ignore_nulls else NULLED
         return NULLED if state is NULLED else self.merged(state, self.power(position, value, times))
 
@@ -77,6 +78,9 @@ def fold_of(total: TotalValue) -> Fold | None:
     assert function is not None, "the checker knows all functions"
     if function.user_defined:
         return _own(function)
+    if function.place is not None:
+        power = _as_often_as_matters(function, abs(function.place))
+        return Fold(function.identity, power, function.merged, function.value, takes_nulls=True)
     kind = total.given.kind if total.given is not None else Kind.NULL
     match function.name:
         case "count":
@@ -109,6 +113,11 @@ def _lifted(function: Aggregate, position: int, value: Value) -> Any:
 def _once(function: Aggregate) -> Callable[[int, Value, int], Any]:
     """Where it does not matter how often a value counts."""
     return lambda position, value, times: _lifted(function, position, value)
+
+
+def _as_often_as_matters(function: Aggregate, most: int) -> Callable[[int, Value, int], Any]:
+    """Where so many entries tell the value, one for each time that it counts."""
+    return lambda position, value, times: _lifted(function, position, value) * min(times, most)
 
 
 # --- functions of one's own ---------------------------------------------------------------------------------------

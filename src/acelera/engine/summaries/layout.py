@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from acelera.automata.labels import Mark
@@ -14,12 +15,14 @@ from acelera.engine.registers.code import Code
 from acelera.engine.summaries.inner_folds import CarriedTotal, fold_of, folded_total
 from acelera.engine.summaries.recipes import (
     ANYTHING,
+    MISSING,
     TEXT,
     WHOLE,
     Builder,
     Given,
     Operation,
     Recipe,
+    Step,
     Total,
     recipe_of,
     said,
@@ -80,13 +83,16 @@ def layout_of(
                 given = _given(mark, each, builder, action, plan, code)
                 if isinstance(given, Given):
                     column = builder.column(given) if each.total.value.total.attribute is not None else -1
-                    of_actions[number] += _operations(each, column)
+                    of_actions[number] += _operations(each.steps, each.total, column)
+                    if each.of_missing:
+                        missing = builder.column(Given(given.attribute, MISSING))
+                        of_actions[number] += _operations(each.of_missing, each.total, missing)
                 else:
                     stored.append((number, given, each))
     for number, place, recipe in stored:  # columns of stored values come after those of events
         assert code is not None
         whole = code.stored[plan.actions[number]][place] is not Kind.FLOAT
-        of_stored[number] += _operations(recipe, len(builder.columns) + place, whole)
+        of_stored[number] += _operations(recipe.steps, recipe.total, len(builder.columns) + place, whole)
     operations = tuple(tuple(each) for each in (*of_actions, *of_stored))
     closings = tuple(each for one in made if isinstance(one, CarriedTotal) for each in one.closings)
     fresh = 0 if backwards else builder.fresh
@@ -128,10 +134,10 @@ def _refuse_other_types(found: Type, recipe: Recipe) -> None:
         raise UnsupportedError(f"{said(recipe.total.value)} is over values of several types")
 
 
-def _operations(recipe: Recipe, column: int, whole: bool = False) -> list[Operation]:
+def _operations(steps: Sequence[Step], total: Total, column: int, whole: bool = False) -> list[Operation]:
     """What a value in a column adds; floats may have been stored as whole numbers."""
-    null = -1 if recipe.total.flag is None else recipe.total.flag
+    null = -1 if total.flag is None else total.flag
     return [
         (kind, component, column, null, flag, op.PLAIN if whole and flavour == op.FLOATING else flavour, second)
-        for kind, component, flag, flavour, second in recipe.steps
+        for kind, component, flag, flavour, second in steps
     ]

@@ -22,6 +22,7 @@ from acelera.engine.session.keys import Keys
 from acelera.engine.storage.renumbering import Reference, in_column
 from acelera.engine.summaries.finishing import Texts, finished
 from acelera.engine.summaries.layout import Layout
+from acelera.engine.summaries.recipes import BY_PLACE
 from acelera.engine.summaries.rows import ResultRows
 from acelera.engine.summaries.totals import Totals
 from acelera.engine.summaries.windows import Spans
@@ -43,7 +44,7 @@ def text_columns(layout: Layout) -> set[tuple[str, int]]:
     found = {("best", at) for at, kind in enumerate(layout.shape.best) if kind in (op.FIRST_TEXT, op.LAST_TEXT)}
     for total in layout.totals:
         if total.value.given is not None and total.value.given.kind is Kind.STRING:
-            found |= {("load", at) for at in total.at if total.value.total.function.lower() in ("first", "last")}
+            found |= {("load", total.at[0])} if total.value.total.function.lower() in BY_PLACE else set()
     return found
 
 

@@ -16,19 +16,27 @@ from acelera.language.schema import Schema
 from acelera.language.summary import TotalValue
 from acelera.language.types import Kind, Type
 
+BY_PLACE = ("first", "last")
+"""Totals that are the value of one event, which may be NULL."""
 MOST_FLAGS = 60
 """So many flags have room in one number, besides that of failures."""
 WIDEST_DECIMAL = 18
 """So many digits have room in 64 bits."""
 
-WHOLE, FLOAT, TEXT, ANYTHING = "whole", "float", "text", "anything"
-"""How a column of the stream is read: as integers, as floats, as texts by number, or only whether it is NULL."""
+WHOLE, FLOAT, TEXT, ANYTHING, MISSING = "whole", "float", "text", "anything", "missing"
+"""How a column of the stream is read: as integers, as floats, as texts by number, or only whether it is NULL; the last
+one is turned round, a value where there is none and NULL where there is one.
+"""
 
 _INTEGERS = frozenset({Kind.INT, Kind.TIMESTAMP, Kind.DATE, Kind.DURATION, Kind.BOOL})
 
 
 Operation = tuple[int, ...]
 """What an event adds, as numbers; see `nodes.components`."""
+
+
+Step = tuple[int, int, int, int, int]
+"""An operation without its column: kind, component, flag, flavour, second."""
 
 
 @dataclass(frozen=True)
@@ -104,11 +112,15 @@ class Builder:
 
 @dataclass(frozen=True)
 class Recipe:
-    """What every value of a total adds: for each, an operation without its column; and how the column is read."""
+    """What every value of a total adds: for each, an operation without its column; and how the column is read.
+
+    `of_missing` is what is added where there is none.
+    """
 
     total: Total
     form: str
-    steps: tuple[tuple[int, int, int, int, int], ...]  # kind, component, flag, flavour, second
+    steps: tuple[Step, ...]
+    of_missing: tuple[Step, ...] = ()
 
 
 def said(value: TotalValue) -> str:
@@ -123,7 +135,7 @@ def recipe_of(value: TotalValue, builder: Builder) -> Recipe:
         if function == "log2_count":
             builder.real = max(builder.real, 1)
         return Recipe(Total(value), ANYTHING, ())
-    flag = None if total.attribute is None or total.ignore_nulls else builder.flag()
+    flag = None if total.attribute is None or total.ignore_nulls or function in BY_PLACE else builder.flag()
     if function == "count":
         at = builder.another_whole()
         return Recipe(Total(value, (at,), flag), ANYTHING, ((op.COUNT, at, -1, 0, 0),))
@@ -214,7 +226,11 @@ def _by_place(value: TotalValue, function: str, flag: int | None, builder: Build
     form, last = form_of(value.given), function == "last"
     at = builder.another_best(op.PLACE)
     step = (op.AT_PLACE, at, builder.best_flag[at], flavour_of(form, last and form != TEXT), int(last))
-    return Recipe(Total(value, (at,), flag), form, (step,))
+    if value.total.ignore_nulls:
+        return Recipe(Total(value, (at,)), form, (step,))
+    missing = builder.another_best(op.NUMBER)
+    of_missing = (op.AT_PLACE, missing, builder.best_flag[missing], op.PLAIN, int(last))
+    return Recipe(Total(value, (at, missing)), form, (step,), (of_missing,))
 
 
 _MADE = {

@@ -18,7 +18,7 @@ from acelera.engine.registers.interned import Strings
 from acelera.engine.session.keys import Keys
 from acelera.engine.storage.snapshots import Section
 from acelera.engine.summaries.grouping import ATTRIBUTE, PANE, PARTITION, POSITION, TIME, WINDOW, Known
-from acelera.engine.summaries.recipes import FLOAT, TEXT, WHOLE, Given
+from acelera.engine.summaries.recipes import FLOAT, MISSING, TEXT, WHOLE, Given
 from acelera.engine.summaries.windows import Spans
 from acelera.errors import DataError
 from acelera.language.events import Value
@@ -43,6 +43,9 @@ class ValueColumns:
         for number, given in enumerate(self._columns):
             column = pa.nulls(len(frame)) if given.attribute is None else column_of_events(frame, given.attribute)
             missing[number] = column.is_null().to_numpy(zero_copy_only=False)
+            if given.form == MISSING:
+                missing[number] = ~missing[number]
+                continue
             if missing[number].all():
                 continue
             if given.form == FLOAT:
