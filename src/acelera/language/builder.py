@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from acelera.errors import UsageError
 from acelera.language import ast
-from acelera.language.aggregates import NTH, numbered
+from acelera.language.aggregates import LARGEST_PLACE, NTH, numbered
 from acelera.language.conditions import to_condition
 from acelera.language.expression_builder import negate
 from acelera.language.looking_back import with_running_values
@@ -388,10 +388,16 @@ class FormulaBuilder:
         items = tuple(_kept(item) for item in kept if item != "*")
         return FormulaBuilder(ast.Project(self.node, everything, items))
 
-    def agg(self, variable: str, **created: tuple[str, ...] | ast.Aggregation) -> FormulaBuilder:
+    def agg(self, variable: str, **created: object) -> FormulaBuilder:
         """`φ AGG y[hi <- max(b.price), n <- count(b)]` is `.agg("y", hi=("max", "b", "price"), n=("count", "b"))`.
 
-        A fourth part, `"ignore nulls"`, leaves NULLs out.
+        A fourth part, `"ignore nulls"`, leaves NULLs out; `nth` takes its number at the end. In the place of an
+        attribute may stand what is computed from attributes, and in the place of all of it a text.
+
+        >>> from acelera import A, E, query
+        >>> made = E("T").as_("x").agg("m", paid=("sum", "x", A("price") * A("volume")), second="nth(x.price, 2)")
+        >>> print(query(made))
+        MATCH T AS x AGG m[paid <- sum(x.price * x.volume), second <- nth(x.price, 2)]
         """
         items = tuple(ast.Created(name, aggregation(value)) for name, value in created.items())
         if not items:
@@ -559,24 +565,45 @@ def _formula(value: object) -> ast.Formula:
 
 
 def aggregation(value: object) -> ast.Aggregation:
-    """`("max", "b", "price")` as the aggregation `max(b.price)`, `("nth", "b", "price", 2)` as `nth(b.price, 2)`."""
+    """`("max", "b", "price")` as the aggregation `max(b.price)`, `("nth", "b", "price", 2)` as `nth(b.price, 2)`; or
+    the same as a text.
+    """
     if isinstance(value, ast.Aggregation):
         return value
+    if isinstance(value, str):
+        made = parse_query(f"MATCH x AGG y[k <- {value}]").formula
+        if isinstance(made, ast.Agg) and len(made.created) == 1:
+            return made.created[0].value
     number, parts = None, value
     if isinstance(value, tuple) and value and type(value[-1]) is int:
         number, parts = value[-1], value[:-1]
-    if isinstance(parts, tuple) and 2 <= len(parts) <= 4 and all(isinstance(part, str) for part in parts):
+    if isinstance(parts, tuple) and 2 <= len(parts) <= 4 and all(isinstance(part, str) for part in parts[:2]):
         function, variable, *rest = parts
         if "." in variable and not rest:
             raise UsageError(f"an aggregation is written {(function, *variable.split('.', 1))!r}, not {value!r}")
-        attribute = rest[0] if rest else None
-        if len(rest) < 2 or rest[1].lower() == "ignore nulls":
+        attribute = _aggregated(rest[0]) if rest else None
+        if len(rest) < 2 or str(rest[1]).lower() == "ignore nulls":
             return ast.Aggregation(_with_number(function, number), variable, attribute, len(rest) == 2)
     raise UsageError(f"an aggregation is written ('max', 'b', 'price') or ('count', 'b'), not {value!r}")
+
+
+def _aggregated(value: object) -> str:
+    """The name of an attribute, or of what is computed from attributes."""
+    if isinstance(value, str):
+        return value
+    made = expression(value)
+    if isinstance(made, ast.Attribute) and made.variable is None:
+        return made.name
+    leaves = [node for node in ast.walk(made) if isinstance(node, ast.Attribute | ast.Prev | ast.Running)]
+    if not leaves or not all(isinstance(node, ast.Attribute) and node.variable is None for node in leaves):
+        raise UsageError(f"an aggregate is of attributes, as in A('price') * A('volume'), not of {value!r}")
+    return ast.Computed(made)
 
 
 def _with_number(function: str, number: int | None) -> str:
     """The name of an aggregate function, with the number that `nth` takes, and no other."""
     if (function.lower() == NTH) != (number is not None) or number == 0:
         raise UsageError("`nth` takes a number that is not 0, as in ('nth', 'b', 'price', 2); no other function does")
+    if number is not None and abs(number) > LARGEST_PLACE:
+        raise UsageError(f"`nth` counts up to {LARGEST_PLACE:,}, and not to {number:,}")
     return function.lower() if number is None else numbered(number)

@@ -685,13 +685,13 @@ class _Checker:
 
     def refuse_list(self, node: ast.Expression, item: ast.SelectAttribute, bindings: Bindings) -> None:
         """Several values cannot be computed with as one."""
-        bounds, shown = bindings.get(item.variable).bounds, print_expression(node)
+        bounds, held, shown = bindings.get(item.variable).bounds, written(item.variable), print_expression(node)
         if not bounds.high:
             return
-        hint = f"aggregate it: sum({shown}), max({shown}) or last({shown})"
+        why, hint = f"{held} can hold several events", f"aggregate it: sum({shown}), max({shown}) or last({shown})"
         if bounds.high == 1:
-            hint = f"where {item.variable} is empty there is none: with max({shown}) that is NULL"
-        self.wrong(f"{shown} is a list, since {written(item.variable)} holds {bounds} events", node.span, hint)
+            why, hint = f"{held} may be empty", f"where {held} is empty there is none: with max({shown}) that is NULL"
+        self.wrong(f"{shown} is a list, since {why}", node.span, hint)
 
     def bound(self, item: ast.SelectBound) -> Column:
         timed = item.bound.endswith("time")

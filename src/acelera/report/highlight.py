@@ -14,7 +14,7 @@ PROJECT AGG AS START END STRICT NEXT ANY KEEP LONGEST SHORTEST PER APART FOR LES
 FALSE CAST TIMESTAMP DATE INTERVAL IGNORE NULLS
 MILLISECOND SECOND MINUTE HOUR DAY MILLISECONDS SECONDS MINUTES HOURS DAYS""".split()
 _FUNCTIONS = """prev same increasing decreasing abs floor ceil sqrt lower upper trim length coalesce nullif
-log2_count""".split()
+log2_count nth""".split()
 _TOKEN = re.compile(
     r"(?P<comment>--[^\n]*)|(?P<string>'(?:[^']|'')*')|(?P<quoted>`[^`]*`)|(?P<number>\b\d+(?:\.\d+)?\b)"
     r"|(?P<name>[^\W\d]\w*)|(?P<sign><-|:\+|[;:+])|(?P<other>.)",
