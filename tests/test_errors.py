@@ -9,7 +9,7 @@ import pytest
 
 import acelera as ac
 from acelera.errors import Span, listing, nearest, place, render
-from acelera.language.aggregates import aggregate_names
+from acelera.language.aggregates import NTH, aggregate_names
 from acelera.language.expressions import FUNCTIONS
 from cases import read_yaml
 
@@ -35,7 +35,7 @@ def test_refused(case: dict[str, Any]) -> None:
 def filled(problem: dict[str, str]) -> dict[str, str]:
     """What is expected, with the names of all functions where it lists them."""
     hint = problem.get("hint", "")
-    for placeholder, names in (("{aggregates}", aggregate_names()), ("{functions}", FUNCTIONS)):
+    for placeholder, names in (("{aggregates}", sorted([*aggregate_names(), NTH])), ("{functions}", FUNCTIONS)):
         hint = hint.replace(placeholder, ", ".join(names))
     return {**problem, "hint": hint} if hint else problem
 

@@ -96,7 +96,7 @@ def _read(expression: ast.Expression) -> ast.Expression:
                 hint = "a sequence names each event: SELECT b.price - a.price AS rise MATCH T AS a : T AS b"
                 fail(f"`{PREV}` looks back over the events of a variable, so it stands inside x[…]", node.span, hint)
             case ast.Total(function):
-                counts = f"{function}(x) counts the events of x"
+                counts = "count(x) counts the events of x; SUMMARIZE count(*) MATCH … counts matches"
                 hint = counts if function == "count" else f"an aggregate is over what events have: {function}(x.price)"
                 fail(f"`{function}(*)` is of all matches, and stands after SUMMARIZE", node.span, hint)
             case ast.Running(function, None, _):
