@@ -525,6 +525,26 @@ def select_expressions(draw: st.DrawFn, bindings: Bindings, keys: Sequence[str])
     return ast.SelectExpression(draw(st.sampled_from(choices)), "computed")
 
 
+@st.composite
+def computing(draw: st.DrawFn, tree: ast.Query) -> ast.Query:
+    """The query with items that compute, and now and then with an aggregate that is filtered."""
+    bindings = bindings_of(tree.formula)
+    assume(bindings is not None)
+    assert bindings is not None
+    if bindings.bound() and draw(st.booleans()):
+        made = ast.Agg(tree.formula, "m", (ast.Created("c", draw(aggregations(bindings))),))
+        tested = ast.Each("m", ast.IsNull(ast.Attribute(None, "c"), True))
+        formula = draw(st.sampled_from([made, ast.Filter(made, tested)]))
+        if (more := bindings_of(formula)) is not None:
+            tree, bindings = replace(tree, formula=formula), more
+    keys = [key.name for key in tree.partition_by]
+    items = draw(st.lists(select_expressions(bindings, keys), min_size=1, max_size=3))
+    named: list[ast.SelectItem] = [replace(item, alias=f"i{number}") for number, item in enumerate(items)]
+    if bindings.bound():
+        named.append(ast.SelectAggregation(draw(aggregations(bindings)), "aggregated"))
+    return replace(tree, select=tuple(named))
+
+
 def _aggregated(aggregation: ast.Aggregation, bindings: Bindings) -> Type:
     """The type of an aggregate."""
     return _Checker(SCHEMA).aggregation(aggregation, bindings)[1]

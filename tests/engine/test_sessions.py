@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import acelera as ac
 from acelera.language import ast
-from strategies import cases, sometimes_absences, unordered
+from strategies import cases, computing, sometimes_absences, unordered
 from tiers import thinned
 
 EPOCH = datetime.datetime(2024, 1, 1)
@@ -36,7 +36,8 @@ def timed_cases(draw: st.DrawFn) -> tuple[ac.Query, pa.Table]:
     within = draw(st.none() | events | st.builds(ast.Within, st.integers(1, 9), st.just("seconds")))
     partition_by = draw(st.sampled_from([(), (ast.Key("k"),), (ast.Key("k"), ast.Key("s"))]))
     formula = draw(sometimes_absences(formula))
-    query = ac.query(ast.Query(formula, partition_by=partition_by, within=within))
+    tree = ast.Query(formula, partition_by=partition_by, within=within)
+    query = ac.query(draw(computing(tree)) if draw(st.booleans()) else tree)
     try:
         query.check(table.schema, order_by="ts")
     except ac.QueryCheckError:

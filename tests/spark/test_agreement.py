@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import acelera as ac
 from acelera.language import ast
-from strategies import KEPT_MATCHES, cases, sometimes_absences, unordered
+from strategies import KEPT_MATCHES, cases, computing, sometimes_absences, unordered
 from tiers import thinned
 
 EPOCH = datetime.datetime(2024, 1, 1)
@@ -47,7 +47,8 @@ def timed_cases(draw: st.DrawFn) -> tuple[ac.Query, pa.Table, str]:
     if order_by == "ts":
         formula = draw(sometimes_absences(formula))
     keep = draw(st.one_of(st.none(), st.none(), st.none(), KEPT_MATCHES))
-    query = ac.query(ast.Query(formula, partition_by=draw(KEYS), within=within, keep=keep))
+    tree = ast.Query(formula, partition_by=draw(KEYS), within=within, keep=keep)
+    query = ac.query(draw(computing(tree)) if draw(st.booleans()) else tree)
     try:
         query.check(table.schema, order_by=order_by)
     except ac.QueryCheckError:
