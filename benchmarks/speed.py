@@ -63,6 +63,18 @@ AFTERWARDS = {
 """Queries whose matches wait."""
 
 
+LOOKING_BACK = {
+    "a[price > prev(price)], gaps": "SELECT a.price MATCH (SELL AS a)+ "
+    "FILTER a[name = 'T01' AND price > 150] AND a[price > prev(price)] WITHIN 100 EVENTS",
+    "a[price > 1.5 * prev(price)], no gaps": "SELECT start, end MATCH ANY:{2,} AS a "
+    "FILTER a[price > 1.5 * prev(price)] WITHIN 100 EVENTS",
+    "a[count() <= 3], gaps": "SELECT a.price MATCH (SELL AS a)+ "
+    "FILTER a[name = 'T01' AND price > 150 AND count() <= 3] WITHIN 100 EVENTS",
+}
+"""Queries that look at the event before, or at the events so far."""
+KEPT = ["LONGEST PER START", "SHORTEST PER END", "SHORTEST APART", "LONGEST APART", "ALL APART", "ANY 3 PER START"]
+
+
 def predicates(table: pa.Table, given: Sequence[Step]) -> list[pa.ChunkedArray]:
     """For each step the rows that satisfy it; what two steps ask for alike is compared once."""
     types = {kind: pc.equal(table["type"], kind) for kind in {kind for kind, _, _ in given}}
@@ -153,6 +165,31 @@ def with_registers(table: pa.Table) -> None:
         line(name, table.num_rows / best[name] / 1e6, "million events/s", note=note)
 
 
+def looking_back(table: pa.Table) -> None:
+    """What is asked of the event before, and of the events so far."""
+    heading("1,000,000 events, WITHIN 100 EVENTS, conditions that look back")
+    works = {name: runner(text, table) for name, text in {"plain": sequence(steps(150.0)), **LOOKING_BACK}.items()}
+    best = in_turns(works, rounds=5)
+    for name in LOOKING_BACK:
+        note = f"{works[name]().num_rows:,} matches, {best[name] / best['plain']:.1f} times a ; b ; c"
+        at_least = 8.0 if "prev" in name else None
+        line(name, table.num_rows / best[name] / 1e6, "million events/s", at_least=at_least, note=note)
+
+
+def keeping() -> None:
+    """One match of 2**100,000 - 1, against as many matches as there are events."""
+    size = 100_000
+    heading(f"{size:,} events, A+ KEEP …, against A")
+    table = pa.table({"type": ["A"] * size})
+    texts = {"A": "SELECT start, end MATCH A"}
+    texts |= {f"A+ KEEP {kept}": f"SELECT start, end MATCH A+ KEEP {kept}" for kept in KEPT}
+    works = {name: runner(text, table) for name, text in texts.items()}
+    best = in_turns(works)
+    for name in list(works)[1:]:
+        note = f"{works[name]().num_rows:,} matches, {best[name] * 1e3:.0f} ms"
+        line(name, best[name] / best["A"], "times", note=note)
+
+
 def waiting(table: pa.Table) -> None:
     """What is known of a match only some time after its end; for information."""
     heading(f"{table.num_rows:,} events, 1 a millisecond, absence afterwards, for information")
@@ -174,6 +211,8 @@ def main() -> None:
     against_short(table)
     against_automaton()
     with_registers(table)
+    looking_back(table)
+    keeping()
     waiting(table)
 
 

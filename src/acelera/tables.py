@@ -305,7 +305,7 @@ def leaves(values: list[Any], kind: pa.DataType, name: str) -> pa.Array[Any]:
         return array if stored is kind else array.cast(pa.date32() if pa.types.is_date(kind) else kind).cast(kind)
     except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:
         remedy = "If it comes from an aggregate function of your own, say its type with acelera.aggregate(…, returns=…)"
-        if pa.types.is_timestamp(kind):
+        if pa.types.is_timestamp(kind) or pa.types.is_duration(kind):
             remedy = f"Cast times to timestamp[us], which reaches farther. {remedy}"
         raise AceleraError(
             f"the column `{name}` of the result is of type {kind}, but a value does not fit: {error}. {remedy}"

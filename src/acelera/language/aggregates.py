@@ -164,7 +164,11 @@ def name_and_number(function: str) -> tuple[str, int | None]:
 
 def as_written(function: str, given: str) -> str:
     """A call of an aggregate function: `sum(x.price)`, `nth(x.price, 2)`."""
-    name, number = name_and_number(function)
+    return called(*name_and_number(function), given)
+
+
+def called(name: str, number: int | None, given: str) -> str:
+    """The same, of a name and a number."""
     return f"{name}({given})" if number is None else f"{name}({given}, {number})"
 
 
@@ -445,7 +449,7 @@ def _of_one_event(name: str, place: int) -> Aggregate:
         (),
         lambda state: state[most - 1][1] if len(state) >= most else None,
         _only(_NOT_OPAQUE),
-        "any values",
+        "numbers, strings, booleans and times",
         place,
         selects=True,
     )

@@ -45,7 +45,7 @@ from acelera.language.schema import Schema
 from acelera.language.summary import Summarized
 from acelera.language.summary_checker import check_summary
 from acelera.language.tree import assert_never, rebuilt
-from acelera.language.types import INT, ORDERED, STRING, UNKNOWN, Kind, Type, from_arrow
+from acelera.language.types import INT, NUMBERS, ORDERED, STRING, UNKNOWN, Kind, Type, from_arrow
 from acelera.language.variables import EMPTY, NONE, ONE, Bindings, Bounds, Origin, Variable, names_of
 
 BagUnion = Literal["once", "additive"]
@@ -484,7 +484,7 @@ class _Checker:
     def no_aggregate(self, function: str, span: Span | None) -> None:
         """Report an aggregate function that is not there."""
         known = sorted([*aggregate_names(), NTH])
-        near = did_you_mean(function, known)
+        near = did_you_mean(function, [*known, *FUNCTIONS])
         if function in _SYNONYMS:
             near = f"; did you mean `{_SYNONYMS[function]}`?" if _SYNONYMS[function] else ""
         hint = f"aggregate functions: {', '.join(known)}; acelera.aggregate adds one of your own"
@@ -688,9 +688,10 @@ class _Checker:
         bounds, held, shown = bindings.get(item.variable).bounds, written(item.variable), print_expression(node)
         if not bounds.high:
             return
-        why, hint = f"{held} can hold several events", f"aggregate it: sum({shown}), max({shown}) or last({shown})"
+        first = "sum" if bindings.get(item.variable).attributes.get(item.attribute, INT).kind in NUMBERS else "first"
+        why, hint = f"{held} can hold several events", f"aggregate it: {first}({shown}), max({shown}) or last({shown})"
         if bounds.high == 1:
-            why, hint = f"{held} may be empty", f"where {held} is empty there is none: with max({shown}) that is NULL"
+            why, hint = f"{held} may be empty", f"aggregate it: max({shown}) is NULL where {held} is empty"
         self.wrong(f"{shown} is a list, since {why}", node.span, hint)
 
     def bound(self, item: ast.SelectBound) -> Column:
@@ -732,6 +733,7 @@ _SYNONYMS = {
     "std": "stddev",
     "var": "variance",
     "any": "bool_or",
+    "round": None,
     "nth_value": "nth",
     "first_value": "first",
     "last_value": "last",

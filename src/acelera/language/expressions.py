@@ -14,7 +14,6 @@ from acelera.language.literals import parse_timestamp
 from acelera.language.types import (
     BOOL,
     DATE,
-    DURATION,
     FLOAT,
     INT,
     NULL,
@@ -24,8 +23,11 @@ from acelera.language.types import (
     UNKNOWN,
     Kind,
     Type,
+    duration,
+    finer_unit,
     scale_of,
     unify,
+    unit_of,
 )
 
 Report = Callable[[Problem], None]
@@ -120,11 +122,11 @@ class _Checker:
             case ast.Timestamp(text):
                 instant = parse_timestamp(text)
                 zone = "UTC" if instant is not None and instant.has_offset else None
-                return Type(Kind.TIMESTAMP, pa.timestamp("ns", zone))
+                return Type(Kind.TIMESTAMP, pa.timestamp(unit_of(instant.nanoseconds if instant else 0), zone))
             case ast.Date():
                 return DATE
-            case ast.Interval():
-                return DURATION
+            case ast.Interval(_, unit):
+                return duration("ms" if unit == "milliseconds" else "s")
             case ast.Attribute():
                 return self._lookup(node)
             case ast.Unary("NOT", operand):
@@ -276,6 +278,7 @@ def arithmetic(operator: str, left: Type, right: Type) -> Type | None:
 
     Numbers: a float if either side is one, and always for `/`; a decimal if either side is one; otherwise an integer.
     Times: timestamp - timestamp, timestamp ± duration, duration ± duration, duration * integer, duration / duration.
+    They come in the finer of the two units.
     """
     if left.vague or right.vague:
         known = right if left.vague else left
@@ -291,15 +294,17 @@ def arithmetic(operator: str, left: Type, right: Type) -> Type | None:
         return Type(Kind.DECIMAL, pa.decimal128(38, min(scale, 38)))
     match operator, kinds:
         case "-", (Kind.TIMESTAMP, Kind.TIMESTAMP) if left.zoned == right.zoned:
-            return DURATION
+            return duration(finer_unit(left, right))
         case (("+" | "-"), (Kind.TIMESTAMP, Kind.DURATION)):
-            return Type(Kind.TIMESTAMP, pa.timestamp("ns", left.arrow.tz))
+            return Type(Kind.TIMESTAMP, pa.timestamp(finer_unit(left, right), left.arrow.tz))
         case "+", (Kind.DURATION, Kind.TIMESTAMP):
-            return Type(Kind.TIMESTAMP, pa.timestamp("ns", right.arrow.tz))
+            return Type(Kind.TIMESTAMP, pa.timestamp(finer_unit(left, right), right.arrow.tz))
         case (("+" | "-"), (Kind.DURATION, Kind.DURATION)):
-            return DURATION
-        case "*", (Kind.DURATION, Kind.INT) | (Kind.INT, Kind.DURATION):
-            return DURATION
+            return duration(finer_unit(left, right))
+        case "*", (Kind.DURATION, Kind.INT):
+            return left
+        case "*", (Kind.INT, Kind.DURATION):
+            return right
         case "/", (Kind.DURATION, Kind.DURATION):
             return FLOAT
     return None

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple, NoReturn
 
 from acelera.language import ast
-from acelera.language.aggregates import find_aggregate
+from acelera.language.aggregates import NTH, called, find_aggregate, name_and_number
 from acelera.language.conditions import Quantified, without_variable
 from acelera.language.expressions import FUNCTIONS
 from acelera.language.looking_back import PREV
@@ -100,7 +100,9 @@ def _read(expression: ast.Expression) -> ast.Expression:
                 hint = counts if function == "count" else f"an aggregate is over what events have: {function}(x.price)"
                 fail(f"`{function}(*)` is of all matches, and stands after SUMMARIZE", node.span, hint)
             case ast.Running(function, None, _):
-                hint = "count(x) counts the events of x" if function == "count" else f"write {function}(x.price)"
+                number = 1 if function == NTH else None
+                hint = f"write {called(function, number, 'x.price')}"
+                hint = "count(x) counts the events of x" if function == "count" else hint
                 fail(f"`{function}` needs something in its brackets", node.span, hint)
             case ast.Running(function, _, True):
                 return _aggregation(node, function, made, True)
@@ -134,7 +136,8 @@ def _aggregation(
     if not is_aggregating(function):
         fail(f"`{function}` is no aggregate function, so it takes no IGNORE NULLS", node.span)
     if len(arguments) != 1:
-        fail(f"`{function}` takes one value of each event", node.span, f"write {function}(x.price)")
+        name, number = name_and_number(function)
+        fail(f"`{name}` takes one value of each event", node.span, f"write {called(name, number, 'x.price')}")
     operand = operand_of(arguments[0])
     if operand is None:
         refuse_operand(function, arguments[0], node)
@@ -143,21 +146,28 @@ def _aggregation(
 
 def refuse_operand(function: str, operand: ast.Expression, node: ast.Expression) -> NoReturn:
     """What an aggregate cannot be over."""
+    function, number = name_and_number(function)
     nodes = list(ast.walk(operand))
     inside = next((each for each in nodes if isinstance(each, ast.Aggregation)), None)
     if inside is not None:
         shown = print_expression(inside)
-        hint = f"aggregate within each part first: (… AGG m[k <- {shown}])+, and then {function}(m.k)"
-        fail(f"`{inside.function}` cannot stand inside `{function}`", inside.span, hint)
+        hint = f"aggregate within each part first: (… AGG m[k <- {shown}])+, and then {called(function, number, 'm.k')}"
+        fail(f"`{name_and_number(inside.function)[0]}` cannot stand inside `{function}`", inside.span, hint)
+    bound = next((each for each in nodes if isinstance(each, ast.Bound)), None)
+    if bound is not None:
+        hint = f"compute with it outside of `{function}`; an attribute with this name is x.`{bound.name}`"
+        fail(f"`{bound.name}` is of a match, and `{function}` goes over events", bound.span, hint)
     bare = next((each for each in nodes if isinstance(each, ast.Attribute) and each.variable is None), None)
     if bare is not None:
-        fail(f"`{bare.name}` needs a variable here", bare.span, f"write x.{bare.name} for an attribute of x")
+        hint = f"write x.{written(bare.name)} for an attribute of x, or {written(bare.name)}.price if it is a variable"
+        fail(f"`{bare.name}` is no value to compute with", bare.span, hint)
     leaves = list(dict.fromkeys(each for each in nodes if isinstance(each, ast.Attribute)))
     if not leaves:
-        fail(f"`{function}` needs something that events have", node.span, f"write {function}(x.price)")
+        write = f"write {called(function, number, 'x.price')}"
+        fail(f"`{function}` needs something that events have", node.span, write)
     first = leaves[0]
     second = next(each for each in leaves if each.variable != first.variable)
-    one, two = (f"{function}({print_expression(each)})" for each in (first, second))
+    one, two = (called(function, number, print_expression(each)) for each in (first, second))
     fail(
         f"`{function}` goes over the events of one variable, and this speaks of {written(first.variable or '')} and "
         f"{written(second.variable or '')}",

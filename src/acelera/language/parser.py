@@ -310,7 +310,7 @@ def _value_and_number(given: Sequence[ast.Expression], span: Span | None) -> tup
         return given[0], number
     hint = "nth(x.price, 1) is the price of the first event of x, nth(x.price, -1) that of the last"
     if type(number) is int and number:
-        fail(f"`nth` counts up to {LARGEST_PLACE:,}", given[1].span, hint)
+        fail(f"`nth` counts up to {LARGEST_PLACE:,}", given[1].span)
     return fail("`nth` takes a value of each event and a whole number, which is not 0", span, hint)
 
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from acelera.errors import Problem, Span, did_you_mean, listing
 from acelera.language import ast
-from acelera.language.aggregates import find_aggregate
+from acelera.language.aggregates import as_written, find_aggregate, name_and_number
 from acelera.language.expressions import FUNCTIONS, check_predicate, type_of
 from acelera.language.printer import amount, print_expression, print_over
 from acelera.language.printer import name as written
@@ -128,13 +128,12 @@ class _SummaryChecker:
         return name in self.keys_of_partitions or any(name == item.alias for item in self.summary.items)
 
     def refuse_calls(self, nodes: Sequence[ast.Expression]) -> None:
-        """Aggregate functions take no expressions."""
+        """Aggregate functions that are over something else than the events of a variable."""
         for node in nodes:
             if not isinstance(node, ast.Call):
                 continue
             if find_aggregate(node.function) is not None:
-                message = f"`{node.function}` takes an attribute of a variable"
-                self.scope.wrong(message, node.span, _how_to_aggregate(node))
+                self.scope.wrong(_what_is_wrong(node), node.span, _how_to_aggregate(node))
             elif node.function in _LOGARITHMS and node.function not in FUNCTIONS:
                 hint = "log2_count(*) is the logarithm of the number of matches, to the base 2"
                 self.scope.wrong(f"there is no function `{node.function}`", node.span, hint)
@@ -193,9 +192,10 @@ class _SummaryChecker:
         single = ast.Aggregation(function, node.variable, node.attribute, node.ignore_nulls, span=node.span)
         types = self.scope.aggregation(single, self.bindings, to_the_left=False)
         missing = [name for name in dict.fromkeys(self.partition_by) if name not in self.keys_of_partitions]
+        called, _ = name_and_number(function)
         if aggregate is not None and aggregate.place is not None and missing:
             self.scope.wrong(
-                f"`{function}` goes by position, and positions of different partitions cannot be compared",
+                f"`{called}` goes by position, and positions of different partitions cannot be compared",
                 node.span,
                 f"give each partition a row of its own: BY {', '.join(map(written, missing))}",
             )
@@ -378,9 +378,19 @@ def _name_of(expression: ast.Expression) -> str | None:
     return name_of_aggregate(expression) if isinstance(expression, ast.Total) else None
 
 
+def _what_is_wrong(node: ast.Call) -> str:
+    """What is said of an aggregate function that is over something else than the events of a variable."""
+    name, _ = name_and_number(node.function)
+    inner = [each for each in ast.walk(node) if isinstance(each, ast.Attribute) and each.variable is not None]
+    if len({each.variable for each in inner}) > 1:
+        first, second = (written(each.variable or "") for each in _of_two_variables(inner))
+        return f"`{name}` goes over the events of one variable, and this speaks of {first} and {second}"
+    return f"`{name}` takes an attribute of a variable, or what is computed from its attributes"
+
+
 def _how_to_aggregate(node: ast.Call) -> str:
-    """The hint for an aggregate function of something that is computed."""
-    total = f"{node.function}(x.price)"
+    """The hint for the same."""
+    total = as_written(node.function, "x.price")
     inner = [each for each in ast.walk(node) if isinstance(each, ast.Attribute)]
     nested = [each for each in ast.walk(node) if isinstance(each, ast.Total)]
     if node.function == "count":
@@ -388,19 +398,17 @@ def _how_to_aggregate(node: ast.Call) -> str:
     if nested and nested[0].variable is not None:
         return (
             f"aggregate in each match first, then over matches: … AGG m[k <- {_shown(nested[0])}] …, and write "
-            f"{node.function}(m.k)"
+            f"{as_written(node.function, 'm.k')}"
         )
     if {each.name for each in inner} == {"time"}:
         return (
             "how far events of a match are apart is told by range: … (A ; B) AS x AGG m[d <- range(x.time)] …, and "
-            f"write {node.function}(m.d)"
+            f"write {as_written(node.function, 'm.d')}"
         )
     if len({each.variable for each in inner}) > 1:
-        first, second = (f"{node.function}({print_expression(each)})" for each in _of_two_variables(inner))
-        return f"an aggregate takes one attribute; compute with totals outside of it, as in {first} - {second}"
-    if len(set(inner)) > 1:
-        return f"write {total}; what is computed from several attributes must be a column of the table"
-    return f"write {total}, and compute with totals outside of it: 2 * {total}"
+        first, second = (as_written(node.function, print_expression(each)) for each in _of_two_variables(inner))
+        return f"compute with totals outside of it, as in {first} - {second}"
+    return f"write {total}, or {as_written(node.function, 'x.price * x.volume')}"
 
 
 def _of_two_variables(attributes: Sequence[ast.Attribute]) -> tuple[ast.Attribute, ast.Attribute]:

@@ -340,9 +340,7 @@ def _hint_in_clauses(place: _Place) -> str | None:
         return "a window is written without quotes: WITHIN 5 MINUTES"
     in_select = "MATCH" in expected and "FROM" in expected
     if in_select or (place.follows(r"\bSELECT\b.*") and kind == "STAR" and "MATCH" not in place.before.upper()):
-        return (
-            "items of SELECT are x, x.price or max(x.price), separated by commas; compute more on the resulting table"
-        )
+        return "items of SELECT are x, x.price, max(x.price) and expressions, b.v - a.v AS rise; with commas between"
     if kind in RESERVED and "NAME" in expected and not place.expression_begins:
         return f"{kind} is a word of the language; as a name it is written in backticks: `{place.found}`"
     return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from acelera.language import ast
-from acelera.language.aggregates import find_aggregate
+from acelera.language.aggregates import NTH, called, find_aggregate
 from acelera.language.conditions import Quantified, fail
 from acelera.language.items import Operand, is_aggregating, operand_of
 from acelera.language.tree import rebuilt
@@ -29,7 +29,7 @@ def with_totals(expression: ast.Expression) -> ast.Expression:
                 return ast.Total(function, *operand, True, span=node.span)
             case ast.Running(function, None, _):
                 counts = "count(*) counts matches, count(x) the events of the variable x"
-                takes = "an aggregate takes an attribute of a variable, as in sum(x.price)"
+                takes = f"write {called(function, 1 if function == NTH else None, 'x.price')}"
                 fail(
                     f"`{function}` needs something in its brackets", node.span, counts if function == "count" else takes
                 )

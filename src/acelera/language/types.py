@@ -173,9 +173,9 @@ def unify(left: Type, right: Type) -> Type | None:
     if kinds <= {Kind.DECIMAL, Kind.INT}:
         return unify_decimals(left, right)
     if kinds == {Kind.TIMESTAMP} and left.zoned == right.zoned:
-        return Type(Kind.TIMESTAMP, pa.timestamp(_finer(left, right), left.arrow.tz))
+        return Type(Kind.TIMESTAMP, pa.timestamp(finer_unit(left, right), left.arrow.tz))
     if kinds == {Kind.DURATION}:
-        return Type(Kind.DURATION, pa.duration(_finer(left, right)))
+        return duration(finer_unit(left, right))
     if kinds == {Kind.DATE}:
         return DATE
     return None
@@ -192,6 +192,19 @@ def scale_of(given: Type) -> int:
     return int(given.arrow.scale) if given.kind is Kind.DECIMAL else 0
 
 
-def _finer(left: Type, right: Type) -> str:
-    units = ["s", "ms", "us", "ns"]
-    return max((str(left.arrow.unit), str(right.arrow.unit)), key=units.index)
+def finer_unit(left: Type, right: Type) -> str:
+    """The unit that can tell the times and durations of both."""
+    return max((str(left.arrow.unit), str(right.arrow.unit)), key=_UNITS.index)
+
+
+def unit_of(nanoseconds: int) -> str:
+    """The coarsest unit that can tell a time."""
+    return next(unit for unit, digits in zip(_UNITS, (9, 6, 3, 0), strict=True) if nanoseconds % 10**digits == 0)
+
+
+def duration(unit: str) -> Type:
+    """Durations in a unit."""
+    return Type(Kind.DURATION, pa.duration(unit))
+
+
+_UNITS = ["s", "ms", "us", "ns"]

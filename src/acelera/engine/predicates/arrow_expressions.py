@@ -47,9 +47,11 @@ def translated(root: ast.Expression, types: Mapping[str, Type]) -> list[Step]:
     return steps
 
 
-def translated_value(root: ast.Expression, types: Mapping[str, Type]) -> list[Step]:
-    """The steps to the value of an expression of the core; an UnsupportedError if Arrow cannot be asked for it."""
-    return _steps(root, lambda _: ARROW, types)[1]
+def translated_value(root: ast.Expression, types: Mapping[str, Type]) -> tuple[Form, list[Step]]:
+    """What the value of an expression of the core is, and the steps to it; an UnsupportedError if Arrow cannot be
+    asked for it.
+    """
+    return _steps(root, lambda _: ARROW, types)
 
 
 def _steps(

@@ -164,3 +164,15 @@ def in_one_unit(operation: Operation, left: Form, right: Form) -> Operation:
         return integers if form.unit == unit else pc.multiply_checked(integers, form.unit // unit)
 
     return lambda a, b: operation(scaled(a, left), scaled(b, right))
+
+
+def as_column(values: Any, form: Form, kind: pa.DataType) -> Any:
+    """Values of a form as a column of a type; times and days are integers, and times in a unit of their own."""
+    if form.kind is Kind.DATE:
+        return values.cast(pa.int32()).cast(pa.date32()).cast(kind)
+    if form.kind not in (Kind.TIMESTAMP, Kind.DURATION):
+        return values.cast(kind)
+    target = _UNITS[kind.unit]
+    if form.unit % target:
+        raise UnsupportedError(LACKING)
+    return pc.multiply_checked(as_int(values), form.unit // target).cast(kind)

@@ -19,7 +19,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from acelera.engine.predicates.arrow_expressions import ARROW, Step, translated, translated_value
-from acelera.engine.predicates.arrow_values import decoded
+from acelera.engine.predicates.arrow_values import as_column, decoded
 from acelera.language import ast
 from acelera.language.evaluation import evaluate
 from acelera.language.lowering import UnsupportedError, operation_of
@@ -68,8 +68,9 @@ def expression_values(expression: ast.Expression, types: Mapping[str, Type], bat
     if isinstance(expression, ast.Attribute):
         return batch.columns[expression.name].cast(kind)
     try:
-        found = _run(translated_value(ARROW.lowered(expression), types), batch)
-        return (pa.repeat(found, batch.length) if isinstance(found, pa.Scalar) else found).cast(kind)
+        form, steps = translated_value(ARROW.lowered(expression), types)
+        found = _run(steps, batch)
+        return as_column(pa.repeat(found, batch.length) if isinstance(found, pa.Scalar) else found, form, kind)
     except (pa.ArrowException, UnsupportedError):
         names = tuple(dict.fromkeys(node.name for node in ast.walk(expression) if isinstance(node, ast.Attribute)))
         columns = [plain_values(decoded(batch.columns[name]), types[name]) for name in names]
