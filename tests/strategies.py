@@ -140,7 +140,7 @@ CONDITIONS: st.SearchStrategy[ast.Condition] = st.recursive(
 )
 
 AGGREGATED = NAMES.map(str.lower).filter(is_aggregating).filter(lambda name: name != PREV)
-COMPUTED = expressions(BARE).filter(_names_attribute).filter(lambda made: not isinstance(made, ast.Attribute))
+COMPUTED = expressions(BARE).filter(_names_attribute).filter(lambda made: _is_computed(made))
 AGGREGATIONS = st.one_of(
     st.builds(ast.Aggregation, AGGREGATED, NAMES),
     st.builds(ast.Aggregation, AGGREGATED, NAMES, NAMES, st.booleans()),

@@ -47,7 +47,7 @@ def test_mermaid() -> None:
 
 def test_guards_are_drawn() -> None:
     drawing = ac.query("MATCH (A ; B) UNLESS C").automaton.draw()
-    assert "subgraph guard 1" in drawing.mermaid and "C → C" in drawing.mermaid
+    assert 'subgraph "guard 1"' in drawing.mermaid and "C → C" in drawing.mermaid
     assert "subgraph cluster_1" in drawing.dot and "C → C" in drawing.dot
 
 

@@ -60,7 +60,7 @@ def columns(text: str, order_by: str | None = "ts") -> dict[str, str]:
         ("max(x.time), min(x.position), max(x.type)", {
             "max_x_time": "timestamp[us]", "min_x_position": "int64", "max_x_type": "string",
         }),
-        ("max(x.ts) - min(x.ts) AS spread", {"spread": "duration[ns]"}),
+        ("max(x.ts) - min(x.ts) AS spread", {"spread": "duration[us]"}),
         ("max(m.total), avg(m.total) AS mean", {"max_m_total": "int64", "mean": "double"}),
         ("first(x.v), last(x.k)", {"first_x_v": "int64", "last_x_k": "string"}),
     ],

@@ -570,7 +570,7 @@ def aggregation(value: object) -> ast.Aggregation:
     """
     if isinstance(value, ast.Aggregation):
         return value
-    if isinstance(value, str):
+    if isinstance(value, str) and "(" in value:
         made = parse_query(f"MATCH x AGG y[k <- {value}]").formula
         if isinstance(made, ast.Agg) and len(made.created) == 1:
             return made.created[0].value
