@@ -72,7 +72,15 @@ LOOKING_BACK = {
     "FILTER a[name = 'T01' AND price > 150 AND count() <= 3] WITHIN 100 EVENTS",
 }
 """Queries that look at the event before, or at the events so far."""
-KEPT = ["LONGEST PER START", "SHORTEST PER END", "SHORTEST APART", "LONGEST APART", "ALL APART", "ANY 3 PER START"]
+KEPT = [
+    "LONGEST PER START",
+    "SHORTEST PER START",
+    "LONGEST PER END",
+    "SHORTEST PER END",
+    "LONGEST APART",
+    "SHORTEST APART",
+    "ALL APART",
+]
 
 
 def predicates(table: pa.Table, given: Sequence[Step]) -> list[pa.ChunkedArray]:

@@ -2,13 +2,15 @@
 
 This looks at one node at a time, in Python: it serves ANY n, which asks for few matches of many, and matches that have
 the same marks and differ in values alone. The sets of nodes that are equal so far are followed together, from where
-matches begin up to the hits.
+matches begin up to the hits. Later nodes have higher numbers, so what can follow comes in the order of its rows, and no
+more of it is looked at than is asked for.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
 from typing import Any
 
 import numpy.typing as npt
@@ -20,8 +22,6 @@ Ints = npt.NDArray[Any]
 
 Way = tuple[int, tuple[int, ...]]
 """A node that one came from, and the nodes without marks of their own that one passed on the way."""
-
-Mark = tuple[int, int]
 
 _UNIONS = (UNION, CHAIN)
 
@@ -37,11 +37,16 @@ class Found:
 
 @dataclass
 class _Step:
-    """Matches that are equal so far: the nodes where they stand, each with the ways that led there; what can follow."""
+    """Matches that are equal so far: the nodes where they stand, each with the ways that led there.
+
+    `todo` are nodes above these that were not looked at, each with the one that it stands above and the nodes passed on
+    the way; `follows` the next marks, of one row, last what comes first; `ended` the hits that are reached without one.
+    """
 
     reached: dict[int, list[Way]]
-    follows: list[tuple[Mark, dict[int, list[Way]]]]
-    ended: list[tuple[int, int, tuple[int, ...]]]
+    todo: list[tuple[int, int, tuple[int, ...]]] = field(default_factory=list)
+    follows: list[tuple[int, dict[int, list[Way]]]] = field(default_factory=list)
+    ended: list[tuple[int, int, tuple[int, ...]]] = field(default_factory=list)
 
 
 class Enumeration:
@@ -89,7 +94,7 @@ class Enumeration:
         steps = [self._step({start: [] for start in starts}, floor)]
         while steps:
             step = steps[-1]
-            if step.follows:
+            if step.follows or self._look_up(step, floor):
                 _, reached = step.follows.pop()
                 steps.append(self._step(reached, floor))
                 continue
@@ -102,27 +107,38 @@ class Enumeration:
             yield from found
 
     def _step(self, reached: dict[int, list[Way]], floor: int) -> _Step:
-        """What can follow from some nodes, last what comes first; and which hits are reached without a further mark."""
-        nodes, ranks = self._nodes, self._order.ranks
-        follows: dict[Mark, dict[int, list[Way]]] = {}
-        ended: list[tuple[int, int, tuple[int, ...]]] = []
+        """What stands above some nodes."""
+        step = _Step(reached)
         for node in reached:
-            todo: list[tuple[int, tuple[int, ...]]] = [(node, ())]
-            while todo:
-                at, passed = todo.pop()
-                ended += [(node, hit, passed) for hit in self._ends.get(at, ())]
-                for above in self._parents.get(at, ()):
-                    if self._least[above] > floor:
-                        continue
-                    mark = nodes.mark[above]
-                    if mark in _UNIONS:
-                        todo.append((above, passed))
-                    elif ranks[mark] == UNMARKED:
-                        todo.append((above, (*passed, above)))
-                    else:
-                        place = (int(nodes.right[above]), int(ranks[mark]))
-                        follows.setdefault(place, {}).setdefault(above, []).append((node, passed))
-        return _Step(reached, sorted(follows.items(), key=lambda each: each[0], reverse=True), ended)
+            self._pass(step, node, node, (), floor)
+        return step
+
+    def _pass(self, step: _Step, at: int, node: int, passed: tuple[int, ...], floor: int) -> None:
+        """Note what stands above a node that marks nothing, or where matches stand: hits, and nodes to look at."""
+        step.ended += [(node, hit, passed) for hit in self._ends.get(at, ())]
+        for above in self._parents.get(at, ()):
+            if self._least[above] <= floor:
+                heappush(step.todo, (above, node, passed))
+
+    def _look_up(self, step: _Step, floor: int) -> bool:
+        """Find the marks of the next row that follow; False if there are none."""
+        nodes, ranks, todo = self._nodes, self._order.ranks, step.todo
+        follows: dict[int, dict[int, list[Way]]] = {}
+        row = None
+        while todo:
+            above, node, passed = todo[0]
+            mark = nodes.mark[above]
+            marks = mark not in _UNIONS and ranks[mark] != UNMARKED
+            if marks and row is not None and nodes.right[above] > row:
+                break
+            heappop(todo)
+            if marks:
+                row = nodes.right[above]
+                follows.setdefault(int(ranks[mark]), {}).setdefault(above, []).append((node, passed))
+            else:
+                self._pass(step, above, node, passed if mark in _UNIONS else (*passed, above), floor)
+        step.follows = sorted(follows.items(), key=lambda each: each[0], reverse=True)
+        return bool(follows)
 
     def _ways_back(self, steps: Sequence[_Step], node: int, hit: int, passed: tuple[int, ...]) -> Iterator[Found]:
         """The matches that end so: back along all ways that led to a node."""
