@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
@@ -134,8 +134,8 @@ class AnyPerStart(Waiting):
         starts = assigned.start[new & ~assigned.is_open]
         if len(starts):
             every = enumeration(self.ground, hits)
-            for same in self._of_one_start(starts):
-                yield listed_of(self.ground, hits, list(islice(every.matches(same), self._count)))
+            found = (islice(every.matches(same), self._count) for same in self._of_one_start(starts))
+            yield listed_of(self.ground, hits, list(chain.from_iterable(found)))
         given[starts] = 0
         waiting = assigned.start[new & assigned.is_open]
         self.held.hits = hits.only(self._reaching(hits, waiting))
