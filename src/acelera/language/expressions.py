@@ -240,7 +240,11 @@ class _Checker:
         function = FUNCTIONS.get(name)
         if function is None:
             near = did_you_mean(name, (*FUNCTIONS, *MULTISET_PREDICATES, "prev"))
-            return self.wrong(f"there is no function `{name}`{near}", node.span, f"functions: {', '.join(FUNCTIONS)}")
+            hint = f"functions: {', '.join(FUNCTIONS)}"
+            if name == "next":
+                hint = "conditions look back, with prev; to look ahead, "
+                hint += "name both events: T AS a : T AS b FILTER a.v > b.v"
+            return self.wrong(f"there is no function `{name}`{near}", node.span, hint)
         count, most = len(types), function.most
         if count < function.fewest or (most is not None and count > most):
             wanted = function.fewest if most == function.fewest else f"at least {function.fewest}"

@@ -12,7 +12,7 @@ from acelera.language.expressions import FUNCTIONS
 from acelera.language.looking_back import PREV
 from acelera.language.printer import print_expression
 from acelera.language.printer import variable as written
-from acelera.language.syntax_errors import fail
+from acelera.language.syntax_errors import OF_ROWS, fail
 from acelera.language.tree import rebuilt
 
 _IN_AGG = "AGG takes aggregate functions: AGG m[high <- max(x.price)]"
@@ -103,6 +103,7 @@ def _read(expression: ast.Expression) -> ast.Expression:
                 number = 1 if function == NTH else None
                 hint = f"write {called(function, number, 'x.price')}"
                 hint = "count(x) counts the events of x" if function == "count" else hint
+                hint = OF_ROWS if function in ("classifier", "match_number") else hint
                 fail(f"`{function}` needs something in its brackets", node.span, hint)
             case ast.Running(function, _, True):
                 return _aggregation(node, function, made, True)

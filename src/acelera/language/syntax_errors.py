@@ -78,7 +78,7 @@ _FOREIGN = {
     "GROUP": "for one stream per key write PARTITION BY key, after the formula",
     "ORDER": "the order is given when the query is run: q.run(table, order_by='ts')",
     "LIMIT": "a query has no LIMIT; slice the resulting table",
-    "FOLLOWED": "'followed by' is written ; (later) or : (at the very next position)",
+    "FOLLOWED": "'followed by' is written A : NEXT(B) for the first B, A ; B for each, A : B for the very next event",
     "IF": "conditions follow the formula: MATCH … FILTER x.price > 100",
     "CASE": "there is no CASE; use OR between filtered formulas, or coalesce",
     "THEN": "a sequence is written A ; B (later) or A : B (at the very next position)",
@@ -89,7 +89,11 @@ _FOREIGN = {
     "DISTINCT": "there is no DISTINCT: matches are a set already, and an aggregate takes every event",
     "OVER": "SELECT has no window functions; compute them on the resulting table",
     "EVERY": "a query finds every match; just write the formula",
+    "RUNNING": "what is true of the events so far stands inside x[…]; an item of SELECT is of the whole match",
+    "FINAL": "an item of SELECT is of the whole match; leave FINAL out",
 }
+OF_ROWS = "q.run(…, rows='events') gives a row for each event, with its variable and an id of its match"
+"""What CLASSIFIER() and MATCH_NUMBER() are elsewhere."""
 
 
 def fail(message: str, span: Span | None, hint: str | None = None) -> NoReturn:
@@ -247,7 +251,7 @@ def _hint_of_symbols(place: _Place) -> str | None:
     if place.expression_begins and ("=>" in place.around or "=<" in place.around):
         return "the comparisons are written >= and <="
     if pair in ("->", "=>") or "->" in place.around or "=>" in place.around:
-        return "'followed by' is written ; (later) or : (at the very next position)"
+        return "'followed by' is written A : NEXT(B) for the first B, A ; B for each, A : B for the very next event"
     if "::" in place.around:
         return "a cast is written CAST(x.price AS int)"
     if place.kind == "COMPARISON" and "||" in place.before:
