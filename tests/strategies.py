@@ -809,9 +809,9 @@ def crowded_cases(draw: st.DrawFn) -> tuple[ast.Query, pa.Table]:
 
 
 def checked_query(tree: ast.Query, table: pa.Table, bag_union: BagUnion, order_by: str | None = None) -> ac.Query:
-    """The query; a case whose attributes of different types meet, as they may in the additive reading, is left out."""
-    query = ac.query(tree, bag_union=bag_union)
+    """The query; a case that the additive reading refuses, as attributes of different types may meet, is left out."""
     try:
+        query = ac.query(tree, bag_union=bag_union)
         query.check(table.schema, order_by=order_by)
     except ac.QueryCheckError:
         assume(False)

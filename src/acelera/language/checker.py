@@ -5,7 +5,7 @@ The same checks run without a schema: then attributes are not known, and everyth
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -26,26 +26,20 @@ from acelera.language.absence import (
 )
 from acelera.language.aggregates import NTH, aggregate_names, as_written, find_aggregate, name_and_number
 from acelera.language.expressions import FUNCTIONS, check_predicate, type_of
+from acelera.language.item_checker import ItemChecker
 from acelera.language.looking_back import looks_back
 from acelera.language.printer import name as written
-from acelera.language.printer import print_expression, print_operand, print_within
+from acelera.language.printer import print_operand, print_within
 from acelera.language.result import (
-    AggregateValue,
     AttributeValues,
     Column,
     EventRows,
-    EventStructs,
-    ExpressionValue,
-    MatchBound,
-    PartitionKey,
     Result,
-    name_of_aggregate,
 )
 from acelera.language.schema import Schema
 from acelera.language.summary import Summarized
 from acelera.language.summary_checker import check_summary
-from acelera.language.tree import assert_never, rebuilt
-from acelera.language.types import INT, NUMBERS, ORDERED, STRING, UNKNOWN, Kind, Type, from_arrow
+from acelera.language.types import INT, ORDERED, STRING, UNKNOWN, Kind, Type
 from acelera.language.variables import EMPTY, NONE, ONE, Bindings, Bounds, Origin, Variable, names_of
 
 BagUnion = Literal["once", "additive"]
@@ -117,7 +111,7 @@ class _Checker:
         summary: Summarized | None = None
         columns: tuple[Column, ...] = ()
         if clauses.summary is None:
-            columns = self.columns(clauses, bindings)
+            columns = ItemChecker(self).columns(clauses, bindings)
         else:
             self.whole_matches_of_summary(clauses, formula)
             summary = check_summary(self, clauses, clauses.summary, bindings)
@@ -563,167 +557,6 @@ class _Checker:
         if within.unit != "events":
             self.time(within.span, print_within(within))
 
-    def columns(self, clauses: ast.Clauses, bindings: Bindings) -> tuple[Column, ...]:
-        columns: list[Column] = []
-        for item in clauses.select:
-            fresh = self.star(clauses, bindings) if isinstance(item, ast.Star) else [self.item(item, clauses, bindings)]
-            for column in fresh:
-                if any(column.name == other.name for other in columns) and (
-                    self.schema or not isinstance(item, ast.Star)
-                ):
-                    hint = "name one of them otherwise: SELECT … AS name"
-                    if isinstance(item, ast.Star) and any(column.name == each.name for each in columns[:2]):
-                        hint = f"a match shows its {column.name}, too: write SELECT `{column.name}` AS name, …"
-                    self.wrong(f"two columns of the result are called `{column.name}`", item.span, hint)
-                columns.append(column)
-        return tuple(columns)
-
-    def star(self, clauses: ast.Clauses, bindings: Bindings) -> Iterable[Column]:
-        timed = None if self.schema is None else self.schema.time is not None
-        for bound in ("start_time", "end_time") if timed else ("start", "end"):
-            yield replace(self.bound(ast.SelectBound(bound)), source=MatchBound(bound.startswith("end"), timed))
-        for name in dict.fromkeys(key.name for key in clauses.partition_by):
-            yield self.key(name, name)
-        for name in bindings.bound():
-            struct = self.struct(bindings.get(name))
-            listed = None if struct is None else pa.list_(struct)
-            yield Column(name, EventStructs(name, self.fields(bindings.get(name))), False, listed)
-
-    def key(self, name: str, shown: str) -> Column:
-        kind = None if self.schema is None else self.schema.columns.get(name)
-        return Column(shown, PartitionKey(name), True, None if kind is None else kind.arrow)
-
-    def item(self, item: ast.SelectColumn, clauses: ast.Clauses, bindings: Bindings) -> Column:
-        kind: pa.DataType | None
-        match item:
-            case ast.SelectBound():
-                return self.bound(item)
-            case ast.SelectVariable(variable, alias):
-                if any(variable == key.name for key in clauses.partition_by):
-                    if variable in bindings.variables:
-                        self.wrong(
-                            f"`{variable}` is a variable and an attribute of PARTITION BY",
-                            item.span,
-                            "rename the variable",
-                        )
-                    return self.key(variable, alias or variable)
-                held = self.variable(variable, bindings, item.span, to_the_left=False)
-                single = held.bounds == ONE
-                source = EventStructs(variable, self.fields(held))
-                return Column(alias or variable, source, single, _listed(self.struct(held), single))
-            case ast.SelectAttribute(variable, attribute, alias):
-                held = self.variable(variable, bindings, item.span, to_the_left=False, with_attribute=True)
-                found = self.attribute(held, variable, attribute, item.span)
-                single = held.bounds == ONE
-                kind = None if self.schema is None else _listed(found.arrow, single)
-                return Column(alias or f"{variable}_{attribute}", AttributeValues(variable, attribute), single, kind)
-            case ast.SelectAggregation(aggregation, alias):
-                given, found = self.aggregation(aggregation, bindings, to_the_left=False)
-                name = alias or name_of_aggregate(aggregation) or self.no_name(aggregation)
-                kind = None if self.schema is None else found.arrow
-                return Column(name, AggregateValue(aggregation, given), True, kind)
-            case ast.SelectExpression(expression, alias):
-                calls = [node for node in ast.walk(expression) if isinstance(node, ast.Call)]
-                unknown = next((node for node in calls if node.function not in FUNCTIONS), None)
-                if unknown is None:
-                    return self.expression(expression, alias or self.no_name(expression), clauses, bindings)
-                self.no_aggregate(unknown.function, unknown.span)
-                return Column(alias or unknown.function, ExpressionValue(expression, ()), True)
-            case _:
-                return assert_never(item)
-
-    def no_name(self, expression: ast.Expression) -> str:
-        """Report an item that has no name of its own."""
-        shown = print_expression(expression)
-        self.wrong("this item needs a name", expression.span, f"write {shown if len(shown) <= 40 else '…'} AS name")
-        return shown
-
-    def expression(self, expression: ast.Expression, name: str, clauses: ast.Clauses, bindings: Bindings) -> Column:
-        """The column of an item that computes with others, each of which has one value in each match."""
-        parts: dict[ast.Expression, Column] = {}
-
-        def part(node: ast.Expression) -> ast.Expression:
-            if node not in parts:
-                item = self.part_of_item(node, f"c{len(parts)}", clauses, bindings)
-                parts[node] = self.item(item, clauses, bindings)
-                if not parts[node].single and isinstance(item, ast.SelectAttribute):
-                    self.refuse_list(node, item, bindings)
-            return ast.Attribute(None, parts[node].name, span=node.span)
-
-        def combine(node: ast.Expression, made: Sequence[ast.Expression]) -> ast.Expression:
-            inner = isinstance(node, ast.Attribute | ast.Aggregation | ast.Bound)
-            return part(node) if inner else rebuilt(node, made)
-
-        before = len(self.problems)
-        read = ast.fold(expression, combine)
-        if not parts:
-            hint = "it computes with what a match has: b.price - a.price, max(x.price) / count(x), end - start"
-            self.wrong("this item speaks of no match: it is the same for each", expression.span, hint)
-        if len(self.problems) > before:
-            return Column(name, ExpressionValue(read, tuple(parts.values())), True)
-        types = {each.name: UNKNOWN if each.type is None else from_arrow(each.type) for each in parts.values()}
-        found = type_of(read, lambda attribute: types[attribute.name], self.problems.append)
-        kind = None if self.schema is None else found.arrow
-        return Column(name, ExpressionValue(read, tuple(parts.values())), True, kind)
-
-    def part_of_item(
-        self, node: ast.Expression, alias: str, clauses: ast.Clauses, bindings: Bindings
-    ) -> ast.SelectColumn:
-        """What an item computes with, as an item of its own."""
-        match node:
-            case ast.Attribute(str() as held, name):
-                return ast.SelectAttribute(held, name, alias, span=node.span)
-            case ast.Attribute(None, name):
-                if name in bindings.variables and all(name != key.name for key in clauses.partition_by):
-                    hint = f"write {written(name)}.price for an attribute of its event, or max({written(name)}.price)"
-                    self.wrong(f"`{name}` is no value to compute with", node.span, hint)
-                return ast.SelectVariable(name, alias, span=node.span)
-            case ast.Bound(name):
-                return ast.SelectBound(name, alias, span=node.span)
-        assert isinstance(node, ast.Aggregation)
-        return ast.SelectAggregation(node, alias, span=node.span)
-
-    def refuse_list(self, node: ast.Expression, item: ast.SelectAttribute, bindings: Bindings) -> None:
-        """Several values cannot be computed with as one."""
-        bounds, held, shown = bindings.get(item.variable).bounds, written(item.variable), print_expression(node)
-        if not bounds.high:
-            return
-        first = "sum" if bindings.get(item.variable).attributes.get(item.attribute, INT).kind in NUMBERS else "first"
-        why, hint = f"{held} can hold several events", f"aggregate it: {first}({shown}), max({shown}) or last({shown})"
-        if bounds.high == 1:
-            why, hint = f"{held} may be empty", f"aggregate it: max({shown}) is NULL where {held} is empty"
-        self.wrong(f"{shown} is a list, since {why}", node.span, hint)
-
-    def bound(self, item: ast.SelectBound) -> Column:
-        timed = item.bound.endswith("time")
-        found = self.time(item.span, f"`{item.bound}`") if timed else INT
-        source = MatchBound(item.bound.startswith("end"), timed)
-        return Column(item.alias or item.bound, source, True, None if self.schema is None else found.arrow)
-
-    def fields(self, held: Variable) -> tuple[str, ...]:
-        """The fields of an event struct; none are known without a schema."""
-        return () if self.schema is None else event_fields(held, self.schema)
-
-    def struct(self, held: Variable) -> pa.StructType | None:
-        if self.schema is None:
-            return None
-        return pa.struct([pa.field(name, self.field_type(held, name)) for name in self.fields(held)])
-
-    def field_type(self, held: Variable, name: str) -> pa.DataType:
-        assert self.schema is not None
-        if name in held.attributes:
-            return held.attributes[name].arrow
-        return self.schema.time.arrow if name == "time" and self.schema.time is not None else pa.int64()
-
-
-def event_fields(held: Variable, schema: Schema) -> tuple[str, ...]:
-    """The fields of an event that is shown: its time or position, then its attributes.
-
-    The column that gives the time is not repeated after `time`.
-    """
-    first, hidden = ("time", schema.order_by[0]) if schema.time is not None else ("position", "position")
-    return (first, *(name for name in held.attributes if name not in (first, hidden)))
-
 
 _SYNONYMS = {
     "average": "avg",
@@ -739,7 +572,3 @@ _SYNONYMS = {
     "last_value": "last",
 }
 """What functions are called elsewhere; None for what looks like another one, and is not."""
-
-
-def _listed(kind: pa.DataType | None, single: bool) -> pa.DataType | None:
-    return kind if single or kind is None else pa.list_(kind)

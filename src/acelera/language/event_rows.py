@@ -9,7 +9,8 @@ import pyarrow as pa
 
 from acelera.errors import SchemaError, UsageError
 from acelera.language import ast
-from acelera.language.checker import Checked, event_fields
+from acelera.language.checker import Checked
+from acelera.language.item_checker import event_fields
 from acelera.language.result import (
     MATCH,
     VARIABLE,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Protocol
 
 import pyarrow as pa
 
@@ -11,15 +10,16 @@ from acelera.errors import Problem, Span, did_you_mean, listing
 from acelera.language import ast
 from acelera.language.aggregates import as_written, find_aggregate, name_and_number
 from acelera.language.expressions import FUNCTIONS, check_predicate, type_of
+from acelera.language.item_checker import ItemChecker
 from acelera.language.printer import amount, print_expression, print_over
 from acelera.language.printer import name as written
 from acelera.language.result import AttributeValues, Column, name_of_aggregate
-from acelera.language.schema import Schema
+from acelera.language.scope import Scope
 from acelera.language.summary import ItemColumn, Summarized, TotalValue, Windows
 from acelera.language.totals import COUNT_OF_MATCHES
 from acelera.language.tree import assert_never, rebuilt
 from acelera.language.types import FLOAT, INT, UNKNOWN, Kind, Type, from_arrow
-from acelera.language.variables import ONE, Bindings, Bounds, Variable
+from acelera.language.variables import ONE, Bindings, Bounds
 
 WINDOW = ("window_start", "window_end")
 """The columns of OVER."""
@@ -31,41 +31,6 @@ _TOTALS = "totals are count(*), count(x) and aggregates such as sum(x.price)"
 _KEY_ALREADY = "it is a key of BY, and so a column already: leave it out here"
 _UNITS = ("second", "minute", "hour", "day")
 _LOGARITHMS = ("log", "log2", "ln", "log10")
-
-
-class Scope(Protocol):
-    """What the checker of queries knows of names and types."""
-
-    schema: Schema | None
-    problems: list[Problem]
-
-    def wrong(self, message: str, span: Span | None, hint: str | None = None) -> None:
-        """Report a problem."""
-
-    def variable(
-        self, name: str, bindings: Bindings, span: Span | None, to_the_left: bool = True, with_attribute: bool = False
-    ) -> Variable:
-        """A variable that must be able to hold something."""
-
-    def attribute(self, held: Variable, variable: str, name: str, span: Span | None) -> Type:
-        """The type of an attribute of a variable's events."""
-
-    def time(self, span: Span | None, what: str) -> Type:
-        """The type of times, which there must be."""
-
-    def no_aggregate(self, function: str, span: Span | None) -> None:
-        """Report an aggregate function that is not there."""
-
-    def aggregation(
-        self, node: ast.Aggregation, bindings: Bindings, to_the_left: bool = True
-    ) -> tuple[Type | None, Type]:
-        """The type of what is aggregated, and of the aggregate."""
-
-    def key(self, name: str, shown: str) -> Column:
-        """The column of an attribute of PARTITION BY."""
-
-    def bound(self, item: ast.SelectBound) -> Column:
-        """The column of a bound of matches."""
 
 
 def check_summary(scope: Scope, clauses: ast.Clauses, summary: ast.Summary, bindings: Bindings) -> Summarized:
@@ -87,6 +52,7 @@ def check_summary(scope: Scope, clauses: ast.Clauses, summary: ast.Summary, bind
 class _SummaryChecker:
     def __init__(self, scope: Scope, clauses: ast.Clauses, summary: ast.Summary, bindings: Bindings) -> None:
         self.scope, self.summary, self.bindings = scope, summary, bindings
+        self.items = ItemChecker(scope)
         self.partition_by = [key.name for key in clauses.partition_by]
         self.totals: dict[ast.Total, TotalValue] = {}
 
@@ -228,11 +194,11 @@ class _SummaryChecker:
                         key.span,
                         f"write BY `{bound}` for the attribute, BY {bound} AS match_{bound} for the other",
                     )
-                return self.scope.bound(key)
+                return self.items.bound(key)
             case ast.SelectVariable(name, alias):
                 if name not in self.partition_by:
                     self.refuse_key(name, key.span)
-                return self.scope.key(name, alias or name)
+                return self.items.key(name, alias or name)
             case ast.SelectAttribute(variable, attribute, alias):
                 scope = self.scope
                 held = scope.variable(variable, self.bindings, key.span, to_the_left=False, with_attribute=True)
