@@ -25,7 +25,8 @@ from acelera.errors import (
     UsageError,
 )
 from acelera.language.aggregates import aggregate
-from acelera.language.builder import A, E, V, prev, so_far
+from acelera.language.builder import E
+from acelera.language.condition_builder import A, V, prev, so_far
 from acelera.notebook import show_tables
 from acelera.query import Query, query
 from acelera.version import __version__ as __version__

@@ -10,7 +10,8 @@ from hypothesis import given
 import acelera as ac
 from acelera import A, E, V, prev, so_far
 from acelera.language import ast
-from acelera.language.builder import ConditionBuilder, ExpressionBuilder, FormulaBuilder
+from acelera.language.builder import FormulaBuilder
+from acelera.language.condition_builder import ConditionBuilder, ExpressionBuilder
 from acelera.language.parser import parse_condition, parse_query
 from acelera.language.printer import print_over, print_query
 from strategies import CONDITIONS, FORMULAS, SUMMARIES
@@ -77,7 +78,7 @@ def build_condition(node: ast.Condition, made: Sequence[Any]) -> Any:
 
 
 def _node(value: Any) -> ast.Condition:
-    from acelera.language.builder import condition
+    from acelera.language.condition_builder import condition
 
     return condition(value)
 

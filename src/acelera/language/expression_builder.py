@@ -232,14 +232,10 @@ def _duration(items: list[Any], *more: str) -> Duration:
     )
 
 
-def whole(number: lark.Token) -> int:
+def whole(number: lark.Token, hint: str = "choose a smaller unit, such as 90 minutes for 1.5 hours") -> int:
     """A whole number, as amounts are."""
     if not number.isdigit():
-        fail(
-            f"{number} is not a whole number",
-            span_of(number),
-            "choose a smaller unit, such as 90 minutes for 1.5 hours",
-        )
+        fail(f"{number} is not a whole number", span_of(number), hint)
     if len(number) > 15:
         fail("this number is too large", span_of(number))
     return int(number)

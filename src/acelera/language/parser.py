@@ -138,7 +138,7 @@ class _AstBuilder(ExpressionBuilder):
         return ast.Keep("all", "apart", span=span_of(*items))
 
     def keep_any(self, items: list[Any]) -> ast.Keep:
-        count = whole(items[2])
+        count = whole(items[2], "so many matches are kept: KEEP ANY 3 PER START")
         if count == 0:
             fail("KEEP ANY 0 keeps nothing", span_of(items[2]), "write KEEP ANY 1 PER START or more")
         return ast.Keep("any", items[-1].lower(), count, span=span_of(*items))

@@ -183,7 +183,14 @@ def _hint(found: str, kind: str, span: Span, text: str, expected: set[str], star
     hint = hint_on_summaries(found, kind, before, expected)
     if hint is not None:
         return hint
-    for rule in (_hint_of_words, _hint_of_symbols, _hint_in_formula, _hint_in_condition, _hint_in_clauses):
+    for rule in (
+        _hint_of_keep,
+        _hint_of_words,
+        _hint_of_symbols,
+        _hint_in_formula,
+        _hint_in_condition,
+        _hint_in_clauses,
+    ):
         hint = rule(place)
         if hint is not None:
             return hint
@@ -216,6 +223,17 @@ class _Place(NamedTuple):
     def follows(self, pattern: str) -> bool:
         """Whether the text before ends so."""
         return re.search(pattern + r"$", self.before, re.IGNORECASE) is not None
+
+
+def _hint_of_keep(place: _Place) -> str | None:
+    """Slips in KEEP, and KEEP where it cannot stand."""
+    if place.kind == "KEEP" and place.follows(r"\bKEEP\b[\w\s]*"):
+        return "one KEEP says which matches are kept"
+    if place.kind == "KEEP" and "RPAR" in place.expected:
+        return "KEEP is of whole matches: it stands once, at the end of the query"
+    if place.follows(r"\bKEEP\b[\w\s]*") and place.expected & {"PER", "APART", "PER_START", "PER_END", "LONGEST"}:
+        return "KEEP LONGEST | SHORTEST PER START | PER END | APART, KEEP ALL APART, KEEP ANY 3 PER START | PER END"
+    return None
 
 
 def _hint_of_words(place: _Place) -> str | None:
@@ -329,7 +347,7 @@ def _hint_in_clauses(place: _Place) -> str | None:
     if kind in _SEQUENCE | _INFIX and place.follows(_WINDOW):
         return "a window on a part of a formula stands in brackets: (A ; B WITHIN 5 MINUTES) ; C"
     if kind in _CHAIN and ("$END" in expected or "WITHIN" in expected):
-        return f"{place.found.upper()} belongs to the formula, before PARTITION BY and WITHIN"
+        return f"{place.found.upper()} belongs to the formula, before PARTITION BY, WITHIN and KEEP"
     if kind in _CLAUSES and "NAME" in expected:
         return f"something is missing before {place.found.upper()}"
     if kind in _CLAUSES:

@@ -1,7 +1,7 @@
 """KEEP: which of the matches of a partition are kept.
 
 Where several matches are equally long, and for ANY n, matches have an order. Let the marks of a match be the pairs of
-a position and the number of a variable, in order of first appearance in the query, that holds an event there. Of the
+a position and the number of a variable, in order of first appearance in the formula, that holds an event there. Of the
 first mark, by position and then by variable, that only one of two matches has, the one that has it comes first. Matches
 with the same marks: the one that starts first, then the one that ends first. At last they are compared mark by mark, by
 the events that they have there: more of them come first, and of as many those with the lesser values, by the names of
