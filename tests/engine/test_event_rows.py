@@ -99,6 +99,7 @@ def test_batches_and_snapshots_change_nothing(case: tuple[ac.Query, pa.Table], d
             session = query.resume(session.snapshot())
         if data.draw(st.booleans()):
             session.compact()
+    found.append(session.finish())
     assert by_match(pa.concat_tables(found)) == by_match(expected)
     if table.num_rows:
         streamed = query.stream(table, order_by="ts", rows="events", ties=ties).read_all()

@@ -183,13 +183,12 @@ class Compiler:
     def absences(self, node: ast.UnlessFor, operator: Callable[..., Part]) -> list[Absence]:
         """What UNLESS … FOR forbids, each as a guard and what its events are compared with."""
         if not speaks_of_the_match(node):
-            part = ast.fold(node.right, operator, operands)
-            return [Absence(self.guard(part), length_of(node))] if part.transitions else []
+            return [Absence(self.guard(ast.fold(node.right, operator, operands)), length_of(node))]
         found = []
         for way in ways(node.right):
             guard = self.guard(Part(2, (Transition(START_STATE, Label((), way.alone), FINAL),)))
             found.append(Absence(guard, length_of(node), way.beside))
-        return found
+        return found or [Absence(self.guard(Part(2, ())), length_of(node))]  # a match waits also for what cannot be
 
     def guard(self, part: Part) -> int:
         """A guard that runs beside; its number."""

@@ -7,9 +7,11 @@ NULL is handled outside: lift never sees one.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from decimal import Context, Decimal
+from functools import lru_cache
 from typing import Any
 
 import pyarrow as pa
@@ -158,8 +160,12 @@ def numbered(number: int) -> str:
 
 def name_and_number(function: str) -> tuple[str, int | None]:
     """The name of an aggregate function as it is written, and the number that it is given, if any."""
-    name, _, number = function.partition(" ")
-    return (name, int(number)) if number else (name, None)
+    found = _NUMBERED.fullmatch(function)
+    return (NTH, int(found[1])) if found else (function, None)
+
+
+_CONDITIONS = ("prev", "same", "increasing", "decreasing")
+_NUMBERED = re.compile(rf"{NTH} (-?[1-9]\d*)")
 
 
 def as_written(function: str, given: str) -> str:
@@ -174,15 +180,18 @@ def called(name: str, number: int | None, given: str) -> str:
 
 def find_aggregate(name: str) -> Aggregate | None:
     """The aggregate function of this name."""
-    found = _registry.get(name.lower())
-    if found is None and (place := name_and_number(name)[1]) is not None:
-        found = _registry[name.lower()] = _of_one_event(name.lower(), place)
-    return found
+    place = name_and_number(name)[1]
+    return _registry.get(name.lower()) if place is None else _nth(place)
+
+
+@lru_cache(maxsize=1024)
+def _nth(place: int) -> Aggregate:
+    return _of_one_event(numbered(place), place)
 
 
 def aggregate_names() -> list[str]:
     """The names of all aggregate functions, without `nth`, which is none before it has a number."""
-    return sorted(name for name in _registry if name_and_number(name)[1] is None)
+    return sorted(_registry)
 
 
 def aggregate(
@@ -210,6 +219,8 @@ def aggregate(
     if not isinstance(name, str) or not name.isidentifier():
         raise UsageError(f"{name!r} cannot be the name of an aggregate function; use letters, digits and _")
     key = name.lower()
+    if key in _CONDITIONS:
+        raise UsageError(f"`{key}` is a word of conditions; choose another name")
     if key == NTH or (key in _registry and not _registry[key].user_defined):
         raise UsageError(f"`{key}` is a built-in aggregate function; choose another name")
     for role, function in (("lift", lift), ("combine", combine), ("finish", finish)):

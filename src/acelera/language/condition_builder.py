@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from acelera.errors import UsageError
 from acelera.language import ast
-from acelera.language.aggregates import LARGEST_PLACE, NTH, numbered
+from acelera.language.aggregates import LARGEST_PLACE, NTH, name_and_number, numbered
 from acelera.language.conditions import to_condition
 from acelera.language.expression_builder import negate
 from acelera.language.looking_back import with_running_values
@@ -299,8 +299,8 @@ def aggregation(value: object) -> ast.Aggregation:
         if isinstance(made, ast.Agg) and len(made.created) == 1:
             return made.created[0].value
     number, parts = None, value
-    if isinstance(value, tuple) and value and type(value[-1]) is int:
-        number, parts = value[-1], value[:-1]
+    if isinstance(value, tuple) and (numbers := [part for part in value[3:] if type(part) is int]):
+        number, parts = numbers[0], tuple(part for part in value if part is not numbers[0])
     if isinstance(parts, tuple) and 2 <= len(parts) <= 4 and all(isinstance(part, str) for part in parts[:2]):
         function, variable, *rest = parts
         if "." in variable and not rest:
@@ -326,7 +326,8 @@ def _aggregated(value: object) -> str:
 
 def _with_number(function: str, number: int | None) -> str:
     """The name of an aggregate function, with the number that `nth` takes, and no other."""
-    if (function.lower() == NTH) != (number is not None) or number == 0:
+    given = name_and_number(function.lower())[1] is not None
+    if given or (function.lower() == NTH) != (number is not None) or number == 0:
         raise UsageError("`nth` takes a number that is not 0, as in ('nth', 'b', 'price', 2); no other function does")
     if number is not None and abs(number) > LARGEST_PLACE:
         raise UsageError(f"`nth` counts up to {LARGEST_PLACE:,}, and not to {number:,}")

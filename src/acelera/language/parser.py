@@ -15,7 +15,7 @@ import lark
 
 from acelera.errors import QuerySyntaxError, Span
 from acelera.language import ast
-from acelera.language.aggregates import LARGEST_PLACE, NTH, numbered
+from acelera.language.aggregates import LARGEST_PLACE, NTH, name_and_number, numbered
 from acelera.language.conditions import Name, Quantified, fail, to_condition
 from acelera.language.expression_builder import ExpressionBuilder, no_tokens, span_of, whole
 from acelera.language.items import to_aggregation, to_item
@@ -280,12 +280,13 @@ class _AstBuilder(ExpressionBuilder):
     # totals, and aggregates inside x[…]
 
     def total_of_matches(self, items: list[Any]) -> ast.Total:
-        return ast.Total(items[0].lower(), span=span_of(*items))
+        return ast.Total(_function(items[0]), span=span_of(*items))
 
     def call_of_nothing(self, items: list[Any]) -> ast.Running:
-        return ast.Running(items[0].lower(), span=span_of(*items))
+        return ast.Running(_function(items[0]), span=span_of(*items))
 
     def call(self, items: list[Any]) -> ast.Call:
+        _function(items[0])
         called = super().call(items)
         if called.function != NTH:
             return called
@@ -294,13 +295,20 @@ class _AstBuilder(ExpressionBuilder):
 
     def call_ignoring_nulls(self, items: list[Any]) -> ast.Running:
         function, operand, *further = no_tokens(items)
-        name, span = function.lower(), span_of(*items)
+        name, span = _function(function), span_of(*items)
         if name == NTH:
             operand, number = _value_and_number((operand, *further), span)
             name = numbered(number)
         elif further:
             fail(f"`{name}` takes one value of each event", span, f"write {name}(x.price IGNORE NULLS)")
         return ast.Running(name, operand, True, span=span)
+
+
+def _function(name: Name) -> str:
+    """The name of a function, which in quotes could look like one with its number."""
+    if name_and_number(name.lower())[1] is not None:
+        fail(f"there is no function `{name}`", name.span, "a number stands in the brackets: nth(x.price, 2)")
+    return name.lower()
 
 
 def _value_and_number(given: Sequence[ast.Expression], span: Span | None) -> tuple[ast.Expression, int]:

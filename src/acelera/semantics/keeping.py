@@ -1,11 +1,12 @@
 """KEEP: which of the matches of a partition are kept.
 
-Where several matches are equally long, and for ANY n, matches have an order. Let the marks of a match be the pairs of
-a position and the number of a variable, in order of first appearance in the formula, that holds an event there. Of the
-first mark, by position and then by variable, that only one of two matches has, the one that has it comes first. Matches
-with the same marks: the one that starts first, then the one that ends first. At last they are compared mark by mark, by
-the events that they have there: more of them come first, and of as many those with the lesser values, by the names of
-attributes; NULL is less than all other values, NaN more than all other numbers, an aggregate that failed most of all.
+Where several matches are equally long, and for ANY n, matches have an order. First the positions at which they hold
+events are compared, in lexicographic order: 1 2 comes before 1 2 3, and that before 1 3. Then the variables that hold
+these, position by position, in order of first appearance in the formula: of the first variable that only one of two
+matches has there, the one that has it comes first. Then the one that starts first, and the one that ends first. At last
+they are compared by the events that each variable holds at each position: more of them come first, and of as many those
+with the lesser values, by the names of attributes; NULL is less than all other values, NaN more than all other numbers,
+an aggregate that failed most of all.
 """
 
 from __future__ import annotations
@@ -108,9 +109,11 @@ def in_order(matches: Collection[ComplexEvent], variables: Sequence[str]) -> lis
 
 
 def place(c: ComplexEvent, numbers: dict[str, int]) -> tuple[Any, ...]:
-    """Where a match stands among others. Nothing comes after no mark, so that of two a further mark comes first."""
+    """Where a match stands among others. No variable comes after all others, so that one more comes first."""
     found = details(c, numbers)
-    return [*found, (math.inf,)], c.start, c.end, list(found.values())
+    positions = sorted({position for position, _ in found})
+    held = [[*(number for at, number in found if at == position), math.inf] for position in positions]
+    return positions, held, c.start, c.end, list(found.values())
 
 
 def details(c: ComplexEvent, numbers: dict[str, int]) -> dict[Mark, tuple[int, list[Any]]]:

@@ -1,7 +1,8 @@
 """The order of matches, where several are equally long: what semantics/keeping.py says, of nodes.
 
-A mark of a match is a row with a variable that holds an event there. Of the first mark that only one of two matches
-has, the one that has it comes first; so an action comes before another that marks fewer of the first variables.
+First rows are compared, in lexicographic order, then what is marked at each of them: of the first variable that only
+one of two matches has there, the one that has it comes first; so an action comes before another that marks fewer of the
+first variables.
 """
 
 from __future__ import annotations

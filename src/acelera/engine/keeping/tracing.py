@@ -1,8 +1,9 @@
 """Of all matches with one start and one end, the first in the order of matches: its marks, without listing the others.
 
 What lies between is the part of the nodes that hits reach. From where a match begins one goes up in it, always to the
-mark that comes first, by row and then by what is marked, of all that can follow. A node knows that mark before any
-start is asked for: it is worked out once for all of what hits reach, from the hits down.
+node with which the first match goes on. A node knows that one before any start is asked for: it is worked out once for
+all of what hits reach, from the hits down. Of two nodes with one row, what follows them is compared, first by rows and
+then by marks.
 """
 
 from __future__ import annotations
@@ -11,24 +12,26 @@ from typing import NamedTuple
 
 import numpy as np
 
-from acelera.engine.jit import Array, inlined, kernel
+from acelera.engine.jit import Array, inlined, inner, kernel
 from acelera.engine.nodes.unions import BOTTOM, Nodes, is_union
 
 NOTHING = -1
 
-END = np.iinfo(np.int64).max
-"""What stands for no further mark; it comes last, so a longer match comes before one that it goes on from."""
+ENDS, UNKNOWN = -1, np.iinfo(np.int64).max
+"""What stands for no further row, which comes first, so a match comes before one that goes on from it; and for nothing
+that was found so far.
+"""
 
 DONE, FULL, TIED = range(3)
-"""Why tracing stopped: all is traced, there is no room for a match, or several begin to differ in values alone."""
+"""Why tracing stopped: all is traced, there is no room for a match, or several differ in values alone."""
 
 GROUP, CHOICE, STAMP, CURSORS = range(4)
 """Where tracing stands: the next group of hits, the next match, and the number of the group that was looked at last."""
 
 
 class Region(NamedTuple):
-    """What is known of nodes that hits reach: in which group they were last reached, the mark that comes first above,
-    as a number, the node of it, and whether several nodes have it. `order` lists nodes, those above first.
+    """What is known of nodes that hits reach: in which group they were last reached, the row that comes first above,
+    the node with which the first match goes on, and whether several may. `order` lists nodes, those below first.
     """
 
     stamp: Array
@@ -119,7 +122,7 @@ def look_down(nodes: Nodes, choices: Choices, group: int, floor: int, ranks: Arr
                 if region.stamp[node] == stamp:
                     continue
                 region.stamp[node] = stamp
-                region.first[node], region.above[node], region.tied[node] = END, NOTHING, False
+                region.first[node], region.above[node], region.tied[node] = UNKNOWN, NOTHING, False
                 region.stack[stacked] = -1 - node
                 stacked += 1
                 mark = nodes.mark[node]
@@ -129,6 +132,9 @@ def look_down(nodes: Nodes, choices: Choices, group: int, floor: int, ranks: Arr
                 if is_union(mark) and nodes.newest[nodes.right[node]] >= floor:
                     region.stack[stacked] = nodes.right[node]
                     stacked += 1
+    for i in range(choices.hits_upto[group - 1] if group > 0 else 0, choices.hits_upto[group]):
+        if nodes.newest[choices.hits[i]] >= floor:
+            region.first[choices.hits[i]] = ENDS
     for i in range(size - 1, -1, -1):
         node = region.order[i]
         mark = nodes.mark[node]
@@ -138,19 +144,47 @@ def look_down(nodes: Nodes, choices: Choices, group: int, floor: int, ranks: Arr
         if not is_union(mark):
             above, tied = node, False
             if ranks[mark] >= 0:
-                first = nodes.right[node] * len(ranks) + ranks[mark]
-        improve(region, nodes.left[node], first, above, tied)
+                first = nodes.right[node]
+        improve(nodes, ranks, region, nodes.left[node], first, above, tied)
         if is_union(mark) and region.stamp[nodes.right[node]] == stamp:
-            improve(region, nodes.right[node], first, above, tied)
+            improve(nodes, ranks, region, nodes.right[node], first, above, tied)
 
 
 @inlined
-def improve(region: Region, node: int, first: int, above: int, tied: bool) -> None:
-    """A mark above a node: whether it comes before what is known."""
-    if first < region.first[node] or (first == region.first[node] == END and region.above[node] == NOTHING):
+def improve(nodes: Nodes, ranks: Array, region: Region, node: int, first: int, above: int, tied: bool) -> None:
+    """A node above a node: whether it comes before what is known."""
+    known, order = region.above[node], -1
+    if first == region.first[node]:
+        order = 0 if above == known or first == UNKNOWN else compare(nodes, ranks, region, above, known)
+        if order == 0 and (tied or above != known):
+            region.tied[node] = True
+    if first < region.first[node] or (first == region.first[node] and order < 0):
         region.first[node], region.above[node], region.tied[node] = first, above, tied
-    elif first == region.first[node] and above != region.above[node]:
-        region.tied[node] = True
+
+
+@inner
+def marked(nodes: Nodes, ranks: Array, region: Region, node: int) -> int:
+    """The first node of the way up from a node, itself included, that marks something that counts, or NOTHING."""
+    while node != NOTHING and ranks[nodes.mark[node]] < 0:
+        node = region.above[node]
+    return node
+
+
+@inner
+def compare(nodes: Nodes, ranks: Array, region: Region, one: int, other: int) -> int:
+    """Which of the ways up from two nodes comes first: by rows, then by marks; below 0 if it is the first of them."""
+    order, left, right = 0, marked(nodes, ranks, region, one), marked(nodes, ranks, region, other)
+    while left != right and left != NOTHING and right != NOTHING:
+        rows = nodes.right[left] - nodes.right[right]
+        if rows != 0:
+            return int(rows)
+        if order == 0:
+            order = ranks[nodes.mark[left]] - ranks[nodes.mark[right]]
+        left = marked(nodes, ranks, region, region.above[left])
+        right = marked(nodes, ranks, region, region.above[right])
+    if left == right:
+        return int(order)
+    return -1 if left == NOTHING else 1
 
 
 @inlined

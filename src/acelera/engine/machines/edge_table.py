@@ -54,7 +54,8 @@ class EdgeTable:
         holding, edges = self._alphabet.holding[letter], self.plan.edges
         found = [index for index in self._outgoing.get(state, ()) if edges[index].tests <= holding]
         self.arrays.first[state, letter], self.arrays.count[state, letter] = len(self._list), len(found)
-        self.arrays.waits[state, letter] = len(found) == 1 and edges[found[0]].idle
+        alone = found[0] if len(found) == 1 else None
+        self.arrays.waits[state, letter] = alone is not None and edges[alone].idle and not self.arrays.ends[alone]
         self._list += found
         self.arrays = self.arrays._replace(listed=np.array(self._list or [0], np.int32))
 

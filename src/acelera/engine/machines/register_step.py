@@ -160,7 +160,8 @@ def _follow(step: RegisterStep, number: int, letter: int, event: int) -> tuple[i
         for e in range(first, first + edges.count[state, column]):
             edge = edges.listed[np.uint64(e)]
             if edges.stays[edge]:
-                pair_up(scratch.pairs, paired, NOTHING, tables.members[np.uint64(m)], step.states.is_final[state])
+                ends = step.states.is_final[state] or edges.ends[edge]
+                pair_up(scratch.pairs, paired, NOTHING, tables.members[np.uint64(m)], ends)
                 paired += 1
                 continue
             outcome = take_edge(edges, step.program, step.inputs, step.sets, scratch, edge, event)

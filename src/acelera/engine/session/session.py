@@ -22,6 +22,7 @@ from acelera.engine.window import window_of
 from acelera.errors import UsageError
 from acelera.language.checker import Checked
 from acelera.language.order_errors import refuse_early
+from acelera.moments import tick_of
 
 Ints = npt.NDArray[Any]
 
@@ -112,25 +113,34 @@ class Session:
         for page in self.pages(batch, starting_before=starting_before):
             yield page.rows
 
-    def finish(self, until: int | None = None) -> pa.Table:
+    def finish(self, until: object = None) -> pa.Table:
         """Say that no more events come; the matches that were waiting for more of them, mostly none.
 
-        The stream is complete up to the time `until`, in the unit of the order column, or else to its last event: what
-        UNLESS … FOR still waits for then is not told.
+        The stream is complete up to the time `until` (a datetime, a text, or a number in the unit of the order column),
+        or else to its last event: what UNLESS … FOR still waits for then is not told.
         """
         self._ready()
+        complete = tick_of(until, self.incoming.stream)
         with told_of_memory(self):
-            found = self.table(gathered(self, self.rest(until=until)))
+            found = self.table(gathered(self, self.rest(until=complete)))
         self._finished = True
         return found
 
-    def advance(self, now: int) -> pa.Table:
-        """Say that no event comes any more before a time, in the unit of the order column; the matches that are then
-        known.
+    def advance(self, now: object) -> pa.Table:
+        """Say that no event comes any more before a time, a datetime, a text or a number in the unit of the order
+        column; the matches that are then known.
         """
         self._ready()
+        time = self._tick(now)
         with self._whole(), told_of_memory(self):
-            return self.table(gathered(self, self.outgoing.settle(now)))
+            return self.table(gathered(self, self.outgoing.settle(time)))
+
+    def _tick(self, now: object) -> int:
+        """A time in the unit of the order column."""
+        found = now if isinstance(now, int) else tick_of(now, self.incoming.stream, "now")
+        if found is None:
+            raise UsageError("advance needs the time before which no event comes any more")
+        return found
 
     def due(self) -> int | None:
         """The least time before which no event may come any more for further matches to be known; None if no time lets

@@ -90,18 +90,19 @@ class SummarySession(Session):
         rows = pa.Table.from_batches([page.rows for page in pages], schema=self.schema)
         return rows if len(pages) == 1 else self._rows.in_order(rows)  # those of a page are
 
-    def finish(self, until: int | None = None) -> pa.Table:
+    def finish(self, until: object = None) -> pa.Table:
         """Say that no more events come; the rows of all groups that were not complete."""
         self._ready()
         self._finished = True
         return self.table(list(self._pages(self.summarizer.rest())))
 
-    def advance(self, now: int) -> pa.Table:
-        """Say that no event comes any more before a time, in the unit of the order column; the rows of groups that are
-        then complete.
+    def advance(self, now: object) -> pa.Table:
+        """Say that no event comes any more before a time, a datetime, a text or a number in the unit of the order
+        column; the rows of groups that are then complete.
         """
         self._ready()
-        self._now = now if self._now is None else max(now, self._now)
+        time = self._tick(now)
+        self._now = time if self._now is None else max(time, self._now)
         return self.table(list(self._pages(self.summarizer.complete(self._now))))
 
     def due(self) -> int | None:
