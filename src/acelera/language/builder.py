@@ -186,7 +186,7 @@ def clauses(
     if not isinstance(keep, str | None):
         raise UsageError(f"keep={keep!r} is not a text such as 'longest per start'")
     window = None if within is None else _window(within)
-    kept = None if keep is None else parse_query(f"MATCH x KEEP {keep}").keep
+    kept = None if keep is None else parse_query(f"MATCH x KEEP {keep.removeprefix('KEEP ')}").keep
     named = tuple(ast.Key(key) for key in keys)
     return ast.Clauses(items if summary is None else (), stream, named, window, summary, kept)
 

@@ -567,6 +567,7 @@ _SYNONYMS = {
     "var": "variance",
     "any": "bool_or",
     "round": None,
+    "lag": None,
     "nth_value": "nth",
     "first_value": "first",
     "last_value": "last",

@@ -165,7 +165,9 @@ class ItemChecker:
         bounds, held, shown = bindings.get(item.variable).bounds, written(item.variable), print_expression(node)
         if not bounds.high:
             return
-        first = "sum" if bindings.get(item.variable).attributes.get(item.attribute, UNKNOWN).kind in NUMBERS else "first"
+        first = (
+            "sum" if bindings.get(item.variable).attributes.get(item.attribute, UNKNOWN).kind in NUMBERS else "first"
+        )
         why, hint = f"{held} can hold several events", f"aggregate it: {first}({shown}), max({shown}) or last({shown})"
         if bounds.high == 1:
             why, hint = f"{held} may be empty", f"aggregate it: max({shown}) is NULL where {held} is empty"

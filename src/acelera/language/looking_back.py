@@ -61,7 +61,8 @@ def with_running_values(predicate: ast.Expression, variable: str) -> ast.Express
 
 def _prev(node: ast.Expression, made: Sequence[ast.Expression], variable: str) -> ast.Prev:
     if len(made) != 1:
-        fail("`prev` takes one value, of the event just before", node.span, f"write {variable}[price > prev(price)]")
+        hint = f"write {variable}[price > prev(price)]; two events back is {variable}[price > nth(price, -3)]"
+        fail("`prev` takes one value, of the event just before", node.span, hint)
     inside = next((each for each in ast.walk(made[0]) if isinstance(each, ast.Prev)), None)
     if inside is not None:
         fail(

@@ -242,13 +242,14 @@ class _AstBuilder(ExpressionBuilder):
         return self.repeated(items, contiguous=True)
 
     def exactly(self, items: list[Any]) -> tuple[int, int]:
-        return whole(items[0]), whole(items[0])
+        count = whole(items[0], _COUNTED)
+        return count, count
 
     def at_least(self, items: list[Any]) -> tuple[int, None]:
-        return whole(items[0]), None
+        return whole(items[0], _COUNTED), None
 
     def between_counts(self, items: list[Any]) -> tuple[int, int]:
-        return 0 if items[0] is None else whole(items[0]), whole(items[2])
+        return 0 if items[0] is None else whole(items[0], _COUNTED), whole(items[2], _COUNTED)
 
     def as_(self, items: list[Any]) -> ast.As:
         return ast.As(items[0], str(items[2]), span=span_of(*items))
@@ -302,6 +303,9 @@ class _AstBuilder(ExpressionBuilder):
         elif further:
             fail(f"`{name}` takes one value of each event", span, f"write {name}(x.price IGNORE NULLS)")
         return ast.Running(name, operand, True, span=span)
+
+
+_COUNTED = "a part comes a whole number of times: A{2}, A{1,3}"
 
 
 def _function(name: Name) -> str:

@@ -89,6 +89,8 @@ _FOREIGN = {
     "DISTINCT": "there is no DISTINCT: matches are a set already, and an aggregate takes every event",
     "OVER": "SELECT has no window functions; compute them on the resulting table",
     "EVERY": "a query finds every match; just write the formula",
+    "MATCH_RECOGNIZE": "a query is SELECT … FROM … MATCH formula FILTER conditions, without brackets",
+    "LAG": "inside x[…], prev(price) is of the event before",
     "RUNNING": "what is true of the events so far stands inside x[…]; an item of SELECT is of the whole match",
     "FINAL": "an item of SELECT is of the whole match; leave FINAL out",
 }
@@ -290,9 +292,9 @@ def _hint_of_symbols(place: _Place) -> str | None:
 def _hint_in_formula(place: _Place) -> str | None:
     """Slips where a formula begins or goes on."""
     kind, found = place.kind, place.found
+    if kind == "NOT" and (place.formula_begins or place.formula_goes_on):
+        return "absence is written UNLESS: (A ; C) UNLESS B"
     if place.formula_begins:
-        if kind == "NOT":
-            return "absence is written UNLESS: (A ; C) UNLESS B"
         if kind in _CHAIN | _INFIX:
             return f"an event type is missing before {found.upper()}"
         if kind == "STRING":
@@ -344,6 +346,10 @@ def _hint_in_clauses(place: _Place) -> str | None:
     kind, expected = place.kind, place.expected
     if kind in RESERVED and place.before.endswith(","):
         return "remove the comma before it"
+    if kind in ("AND", "OR") and place.follows(_WINDOW) and re.match(r"\d", place.after):
+        return "a duration of several parts is written 1 MINUTE 30 SECONDS"
+    if kind == "INTERVAL" and place.follows(r"\b(WITHIN|FOR)"):
+        return "a window is written WITHIN 5 MINUTES, a time after a match FOR 5 MINUTES"
     if kind in _SEQUENCE | _INFIX and place.follows(_WINDOW):
         return "a window on a part of a formula stands in brackets: (A ; B WITHIN 5 MINUTES) ; C"
     if kind in _CHAIN and ("$END" in expected or "WITHIN" in expected):
