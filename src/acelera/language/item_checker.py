@@ -24,7 +24,7 @@ from acelera.language.result import (
 from acelera.language.schema import Schema
 from acelera.language.scope import Scope
 from acelera.language.tree import assert_never, rebuilt
-from acelera.language.types import INT, NUMBERS, UNKNOWN, from_arrow
+from acelera.language.types import INT, NUMBERS, UNKNOWN, Kind, from_arrow
 from acelera.language.variables import ONE, Bindings, Variable
 
 
@@ -165,9 +165,8 @@ class ItemChecker:
         bounds, held, shown = bindings.get(item.variable).bounds, written(item.variable), print_expression(node)
         if not bounds.high:
             return
-        first = (
-            "sum" if bindings.get(item.variable).attributes.get(item.attribute, UNKNOWN).kind in NUMBERS else "first"
-        )
+        kind = bindings.get(item.variable).attributes.get(item.attribute, UNKNOWN).kind
+        first = "first" if item.attribute in ("type", "time") or kind not in (NUMBERS | {Kind.UNKNOWN}) else "sum"
         why, hint = f"{held} can hold several events", f"aggregate it: {first}({shown}), max({shown}) or last({shown})"
         if bounds.high == 1:
             why, hint = f"{held} may be empty", f"aggregate it: max({shown}) is NULL where {held} is empty"
