@@ -497,8 +497,12 @@ def computed_attributes(draw: st.DrawFn, attributes: Mapping[str, Type]) -> tupl
 
 
 @st.composite
-def select_expressions(draw: st.DrawFn, bindings: Bindings, keys: Sequence[str]) -> ast.SelectExpression:
+def select_expressions(
+    draw: st.DrawFn, bindings: Bindings, keys: Sequence[str], timed: bool = False
+) -> ast.SelectExpression:
     """An item of SELECT that computes with single events, aggregates, bounds and keys."""
+    if timed and draw(st.integers(0, 2)) == 0:
+        return ast.SelectExpression(draw(computed_times(bindings)), "computed")
     names = bindings.bound()
     leaves: list[tuple[ast.Expression, Type]] = [(ast.Bound("start"), INT), (ast.Bound("end"), INT)]
     leaves += [(ast.Attribute(None, name), SCHEMA.columns[name]) for name in keys if name in SCHEMA.columns]
@@ -526,7 +530,23 @@ def select_expressions(draw: st.DrawFn, bindings: Bindings, keys: Sequence[str])
 
 
 @st.composite
-def computing(draw: st.DrawFn, tree: ast.Query) -> ast.Query:
+def computed_times(draw: st.DrawFn, bindings: Bindings) -> ast.Expression:
+    """A time or a duration that is computed for a match."""
+    times: list[ast.Expression] = [ast.Bound("start_time"), ast.Bound("end_time")]
+    for variable in bindings.bound():
+        functions = st.sampled_from(["first", "last", "min", "max", "nth 2"])
+        times.append(ast.Aggregation(draw(functions), variable, "time"))
+        if bindings.get(variable).bounds == ONE:
+            times.append(ast.Attribute(variable, "time"))
+    left, right = draw(st.sampled_from(times)), draw(st.sampled_from(times))
+    between, length = ast.Binary("-", left, right), draw(st.one_of(SHORT_TIMES, SOME_SECONDS))
+    choices = [between, ast.Binary(draw(st.sampled_from("+-")), left, length), ast.Binary("<", between, length)]
+    choices += [ast.Binary("*", between, ast.Literal(3)), ast.Binary("/", between, length), ast.Call("abs", (between,))]
+    return draw(st.sampled_from(choices))
+
+
+@st.composite
+def computing(draw: st.DrawFn, tree: ast.Query, timed: bool = False) -> ast.Query:
     """The query with items that compute, and now and then with an aggregate that is filtered."""
     bindings = bindings_of(tree.formula)
     assume(bindings is not None)
@@ -538,7 +558,7 @@ def computing(draw: st.DrawFn, tree: ast.Query) -> ast.Query:
         if (more := bindings_of(formula)) is not None:
             tree, bindings = replace(tree, formula=formula), more
     keys = [key.name for key in tree.partition_by]
-    items = draw(st.lists(select_expressions(bindings, keys), min_size=1, max_size=3))
+    items = draw(st.lists(select_expressions(bindings, keys, timed), min_size=1, max_size=3))
     named: list[ast.SelectItem] = [replace(item, alias=f"i{number}") for number, item in enumerate(items)]
     if bindings.bound():
         named.append(ast.SelectAggregation(draw(aggregations(bindings)), "aggregated"))

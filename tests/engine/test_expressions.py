@@ -59,7 +59,7 @@ def test_engine_and_automaton_compute_the_same_of_many(case: tuple[ast.Query, pa
 @given(case=long_cases(), data=st.data())
 def test_sessions_compute_the_same(case: tuple[ast.Query, pa.Table], data: st.DataObject) -> None:
     """However a stream is cut, and wherever it is taken up again."""
-    tree, table = data.draw(computing(case[0])), case[1]
+    tree, table = data.draw(computing(case[0], timed=True)), case[1]
     query = checked_query(tree, table, "once", "ts")
     expected = outcome(query, table, "automaton", **TIMED)
     assert outcome(query, table, "engine", **TIMED) == expected

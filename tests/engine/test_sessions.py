@@ -37,7 +37,7 @@ def timed_cases(draw: st.DrawFn) -> tuple[ac.Query, pa.Table]:
     partition_by = draw(st.sampled_from([(), (ast.Key("k"),), (ast.Key("k"), ast.Key("s"))]))
     formula = draw(sometimes_absences(formula))
     tree = ast.Query(formula, partition_by=partition_by, within=within)
-    query = ac.query(draw(computing(tree)) if draw(st.booleans()) else tree)
+    query = ac.query(draw(computing(tree, timed=True)) if draw(st.booleans()) else tree)
     try:
         query.check(table.schema, order_by="ts")
     except ac.QueryCheckError:
