@@ -101,3 +101,46 @@ def test_sessions_keep_the_same(case: tuple[ast.Query, pa.Table], data: st.DataO
             assert str(error) == expected
             return
     assert shown(found) == expected[0]
+
+
+# --- what is dropped is not listed --------------------------------------------------------------------------------
+
+SIZE = 20_000
+ALONE = [(at, at) for at in range(1, SIZE + 1)]
+KEPT = {
+    "LONGEST PER START": [(start, SIZE) for start, _ in ALONE],
+    "SHORTEST PER START": ALONE,
+    "LONGEST PER END": [(1, end) for end, _ in ALONE],
+    "SHORTEST PER END": ALONE,
+    "LONGEST APART": [(1, SIZE)],
+    "SHORTEST APART": ALONE,
+    "ALL APART": ALONE,
+}
+"""Of the matches of A+ over as many events, which are 2 to the power of that."""
+
+
+@pytest.mark.parametrize("keep", KEPT)
+def test_nothing_is_listed_that_is_dropped(keep: str) -> None:
+    table = pa.table({"type": ["A"] * SIZE})
+    found = ac.query(f"SELECT start, end MATCH A+ KEEP {keep}").run(table)
+    assert list(zip(found["start"].to_pylist(), found["end"].to_pylist(), strict=True)) == KEPT[keep]
+
+
+@pytest.mark.parametrize("scope", ["START", "END"])
+def test_any_looks_at_no_more_than_it_is_asked_for(scope: str) -> None:
+    table = pa.table({"type": ["A"] * 200})
+    found = ac.query(f"SELECT start, end, A.position AS at MATCH A+ KEEP ANY 2 PER {scope}").run(table).to_pylist()
+    if scope == "START":
+        expected = [[at] for at in range(1, 201)] + [[at, at + 1] for at in range(1, 200)]
+    else:
+        expected = [list(range(1, end + 1)) for end in range(1, 201)]
+        expected += [[2]] + [[*range(1, end - 1), end] for end in range(3, 201)]
+    assert sorted(row["at"] for row in found) == sorted(expected)
+
+
+def test_of_variables_that_share_positions_the_first_is_taken() -> None:
+    """A choice at each event, and one way to mark the events that are first."""
+    table = pa.table({"type": ["A"] * 300 + ["B"]})
+    query = "SELECT start, end, count(x) AS x, count(y) AS y MATCH (A AS y OR A AS x)+ ; B KEEP LONGEST PER START"
+    found = ac.query(query).run(table).to_pylist()
+    assert [(row["start"], row["x"], row["y"]) for row in found] == [(start, 0, 301 - start) for start in range(1, 301)]
