@@ -187,9 +187,9 @@ def move(
     """
     letter, key, row, floor = events.letters[i], events.keys[i], events.rows[i], events.floors[i]
     first, hits_before, found = slots.begin[key], hits.count[0], 0
-    for s in range(-1, slots.count[key]):
+    for s in range(slots.count[key] + 1):
         number, value = 0, NO_ROOM
-        if s >= 0:
+        if s < slots.count[key]:
             slot = np.uint64(first + s)
             number, value = set_at(algebra, slots.state[slot]), slots.value[slot]
             if newest_start(algebra, value) < floor:
@@ -198,7 +198,7 @@ def move(
         if reason != DONE:
             hits.count[0] = hits_before
             return reason
-        if size > 0 and s < 0:
+        if size > 0 and s == slots.count[key]:
             value = begin(algebra, row, events.ticks[i])
         for e in range(at, at + size):
             following = marked(step, algebra, value, e, row)
@@ -220,8 +220,15 @@ def move(
     if found > slots.room[key]:
         give_block(slots, key, found)
         first = slots.begin[key]
-    for s in range(found):
-        slot, target = np.uint64(first + s), reached.targets[s]
-        slots.state[slot], slots.value[slot] = target, reached.value[np.uint64(target)]
+    for s in range(found):  # those with older starts stand in front, so that unions grow by what is newer
+        target, place = reached.targets[s], first + s
+        value = reached.value[np.uint64(target)]
+        start = newest_start(algebra, value)
+        while place > first and newest_start(algebra, slots.value[np.uint64(place - 1)]) > start:
+            behind = np.uint64(place)
+            place -= 1
+            before = np.uint64(place)
+            slots.state[behind], slots.value[behind] = slots.state[before], slots.value[before]
+        slots.state[np.uint64(place)], slots.value[np.uint64(place)] = target, value
     slots.count[key] = found
     return DONE
