@@ -10,6 +10,7 @@ from hypothesis import given
 import acelera as ac
 from acelera import A, E, V, prev, so_far
 from acelera.language import ast
+from acelera.language.aggregates import name_and_number
 from acelera.language.builder import FormulaBuilder
 from acelera.language.condition_builder import ConditionBuilder, ExpressionBuilder
 from acelera.language.parser import parse_condition, parse_query
@@ -49,7 +50,8 @@ def build_expression(node: ast.Expression, made: Sequence[ExpressionBuilder]) ->
         case ast.Prev():
             return prev(made[0])
         case ast.Running(function, _, ignore_nulls):
-            return so_far(function, *made, ignore_nulls=ignore_nulls)
+            name, number = name_and_number(function)
+            return so_far(name, *made, number=number, ignore_nulls=ignore_nulls)
     return ExpressionBuilder(node if not made else type(node)(*_with(node, made)))
 
 
