@@ -22,6 +22,7 @@ from acelera.language.result import (
 )
 from acelera.language.schema import Schema
 from acelera.language.tree import assert_never
+from acelera.language.types import Kind, from_arrow
 from acelera.semantics.absence import time
 from acelera.semantics.aggregation import aggregate
 from acelera.semantics.formulas import Stream, denotation
@@ -159,6 +160,13 @@ def refuse_failures(c: ComplexEvent) -> None:
             event.value(name)
 
 
+def as_shown(value: Value, column: Column) -> Value:
+    """A value of a column as one of its type: a whole number among floats is a float."""
+    if type(value) is int and column.type is not None and from_arrow(column.type).kind is Kind.FLOAT:
+        return float(value)
+    return value
+
+
 def present(c: ComplexEvent, column: Column, clauses: ast.Clauses, partition: Partition) -> Value:
     """The value of a column of the result for a match."""
     match column.source:
@@ -177,7 +185,7 @@ def present(c: ComplexEvent, column: Column, clauses: ast.Clauses, partition: Pa
             made = Event(c.end, ((column.name, aggregate(aggregation, c(aggregation.variable))),))
             return made.value(column.name)
         case ExpressionValue(expression, parts):
-            known = {part.name: present(c, part, clauses, partition) for part in parts}
-            return value_of(expression, lambda node: known[node.name])
+            known = {part.name: as_shown(present(c, part, clauses, partition), part) for part in parts}
+            return canonical(value_of(expression, lambda node: known[node.name]))
         case _:
             return assert_never(column.source)

@@ -11,7 +11,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from acelera.language.aggregates import COUNT_OVERFLOW, INT64, Aggregate, Failure, find_aggregate
+from acelera.language.aggregates import COUNT_OVERFLOW, INT64, Aggregate, Failure, canonical, find_aggregate
 from acelera.language.checker import Checked
 from acelera.language.evaluation import attribute_of
 from acelera.language.evaluation import evaluate as value_of
@@ -87,7 +87,8 @@ def row_of(summary: Summarized, place: Place, group: Group) -> dict[str, Value]:
     totals = {each.name: seen(total_of(each, group)) for each in summary.totals}
     row = dict(zip(("window_start", "window_end"), window, strict=False))
     row |= {column.name: key for column, key in zip(summary.keys, keys, strict=True)}
-    return row | {item.name: value_of(item.expression, lambda node: totals[node.name]) for item in summary.items}
+    made = {item.name: value_of(item.expression, lambda node: totals[node.name]) for item in summary.items}
+    return row | {name: canonical(value) for name, value in made.items()}
 
 
 def is_shown(summary: Summarized, row: dict[str, Value]) -> bool:

@@ -167,7 +167,11 @@ def in_one_unit(operation: Operation, left: Form, right: Form) -> Operation:
 
 
 def as_column(values: Any, form: Form, kind: pa.DataType) -> Any:
-    """Values of a form as a column of a type; times and days are integers, and times in a unit of their own."""
+    """Values of a form as a column of a type; times and days are integers, and times in a unit of their own. A zero has
+    no sign there.
+    """
+    if form.kind is Kind.FLOAT:
+        return pc.add(as_float(values), 0.0).cast(kind)
     if form.kind is Kind.DATE:
         return values.cast(pa.int32()).cast(pa.date32()).cast(kind)
     if form.kind not in (Kind.TIMESTAMP, Kind.DURATION):

@@ -21,6 +21,7 @@ import pyarrow as pa
 from acelera.engine.predicates.arrow_expressions import ARROW, Step, translated, translated_value
 from acelera.engine.predicates.arrow_values import as_column, decoded
 from acelera.language import ast
+from acelera.language.aggregates import canonical
 from acelera.language.evaluation import evaluate
 from acelera.language.lowering import UnsupportedError, operation_of
 from acelera.language.tree import children
@@ -75,7 +76,7 @@ def expression_values(expression: ast.Expression, types: Mapping[str, Type], bat
         names = tuple(dict.fromkeys(node.name for node in ast.walk(expression) if isinstance(node, ast.Attribute)))
         columns = [plain_values(decoded(batch.columns[name]), types[name]) for name in names]
         rows = zip(*columns, strict=True) if names else [()] * batch.length
-        found = [_value(expression, dict(zip(names, row, strict=True))) for row in rows]
+        found = [canonical(_value(expression, dict(zip(names, row, strict=True)))) for row in rows]
         return leaves(found, kind, "")
 
 
