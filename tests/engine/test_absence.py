@@ -1,5 +1,6 @@
 """UNLESS … FOR: the engine gives what the judges give, for any formula, keys, cuts into batches and snapshots."""
 
+import datetime
 import itertools
 from dataclasses import replace
 from typing import Any
@@ -87,3 +88,21 @@ def test_sessions_find_the_same(case: tuple[ast.Query, pa.Table], data: st.DataO
             assert str(error) == expected
             return
     assert shown(found) == expected
+
+
+@pytest.mark.parametrize("now", [12_000, "1970-01-01 00:00:12", datetime.datetime(1970, 1, 1, 0, 0, 12)])
+def test_a_session_is_told_times_as_a_run_is(now: Any) -> None:
+    schema = {"type": str, "ts": "timestamp[ms]"}
+    query = ac.query("MATCH A UNLESS B FOR 10 SECONDS")
+    row = [{"type": "A", "ts": datetime.datetime(1970, 1, 1, 0, 0, 1)}]
+    session = query.open(schema, order_by="ts")
+    assert session.push(row).num_rows == 0
+    assert session.advance("1970-01-01 00:00:11").num_rows == 0
+    assert session.advance(now).num_rows == 1
+    session = query.open(schema, order_by="ts")
+    session.push(row)
+    assert session.finish(until=now).num_rows == 1
+    with pytest.raises(ac.UsageError, match="now='soon' is no time"):
+        query.open(schema, order_by="ts").advance("soon")
+    with pytest.raises(ac.UsageError, match="advance needs the time"):
+        query.open(schema, order_by="ts").advance(None)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from itertools import islice
 from typing import Any
@@ -13,9 +12,8 @@ import numpy.typing as npt
 from acelera.engine.keeping import sweeps
 from acelera.engine.keeping.chosen import Chosen, enumeration, groups_of, listed_of
 from acelera.engine.keeping.ground import Ground
-from acelera.engine.keeping.keeper import Keeper, LastEnds, Matches
+from acelera.engine.keeping.keeper import GoingOn, Keeper, Matches
 from acelera.engine.nodes.held import Ended
-from acelera.engine.storage.snapshots import Section
 from acelera.engine.ticks import FAR_PAST
 
 Ints = npt.NDArray[Any]
@@ -123,12 +121,12 @@ class ShortestPerStart(Keeper):
         yield from self.picker.listed(Chosen(hits, start[:found], group[owner[:found]]))
 
 
-class Apart(Keeper):
+class Apart(GoingOn):
     """SHORTEST APART, ALL APART: from left to right, the matches that end first, then those that start behind."""
 
     def __init__(self, ground: Ground, every: bool) -> None:
         super().__init__(ground)
-        self._every, self._last = every, LastEnds()
+        self._every = every
 
     def take(self, hits: Ended) -> Matches:
         """Those at ends behind which the newest match begins late enough: it alone, or all that do."""
@@ -159,17 +157,3 @@ class Apart(Keeper):
         if len(hits):
             arena.put(hits)
             yield from arena.listed(self.ground.as_tree)
-
-    def keep_partitions(self, kept: Ints) -> None:
-        """Positions of a partition that is forgotten begin anew."""
-        super().keep_partitions(kept)
-        self._last.keep(kept)
-
-    def dump(self) -> dict[str, Section]:
-        """Also where the last matches end."""
-        return {**super().dump(), **self._last.dump()}
-
-    def load(self, sections: Mapping[str, Any], nodes: int, rows: int, partitions: int) -> None:
-        """The same."""
-        super().load(sections, nodes, rows, partitions)
-        self._last.load(sections)

@@ -97,3 +97,25 @@ class LastEnds:
     def load(self, sections: Mapping[str, Any]) -> None:
         """Go on from a snapshot."""
         self._ends = check.array(sections, "last_end", np.int64)
+
+
+class GoingOn(Keeper):
+    """Goes on behind the end of the last match of a partition that was kept."""
+
+    def __init__(self, ground: Ground) -> None:
+        super().__init__(ground)
+        self._last = LastEnds()
+
+    def keep_partitions(self, kept: Ints) -> None:
+        """Positions of a partition that is forgotten begin anew."""
+        super().keep_partitions(kept)
+        self._last.keep(kept)
+
+    def dump(self) -> dict[str, Section]:
+        """Also where the last matches end."""
+        return {**super().dump(), **self._last.dump()}
+
+    def load(self, sections: Mapping[str, Any], nodes: int, rows: int, partitions: int) -> None:
+        """The same."""
+        super().load(sections, nodes, rows, partitions)
+        self._last.load(sections)

@@ -8,7 +8,6 @@ if enough was read since the last one to pay for it.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import chain, islice
 from typing import Any
@@ -19,10 +18,9 @@ import numpy.typing as npt
 from acelera.engine.keeping import sweeps
 from acelera.engine.keeping.chosen import Chosen, enumeration, groups_of, listed_of
 from acelera.engine.keeping.ground import Ground
-from acelera.engine.keeping.keeper import Keeper, LastEnds, Matches
+from acelera.engine.keeping.keeper import GoingOn, Keeper, Matches
 from acelera.engine.keeping.sweeps import NEVER
 from acelera.engine.nodes.held import Ended
-from acelera.engine.storage.snapshots import Section
 
 Ints = npt.NDArray[Any]
 
@@ -158,12 +156,8 @@ class AnyPerStart(Waiting):
         return reaching
 
 
-class LongestApart(Waiting):
+class LongestApart(GoingOn, Waiting):
     """From left to right, the match that starts first, of these the one that ends last; then on behind it."""
-
-    def __init__(self, ground: Ground) -> None:
-        super().__init__(ground)
-        self._last = LastEnds()
 
     def take(self, hits: Ended) -> Matches:
         """All that start behind the last match that was kept."""
@@ -192,17 +186,3 @@ class LongestApart(Waiting):
         hits = hits.only(np.isin(group, group[waits]))
         hits = replace(hits, floor=np.maximum(hits.floor, last[hits.partition] + 1))
         self.held.hits = hits.only(newest[hits.value] >= hits.floor)
-
-    def keep_partitions(self, kept: Ints) -> None:
-        """Positions of a partition that is forgotten begin anew."""
-        super().keep_partitions(kept)
-        self._last.keep(kept)
-
-    def dump(self) -> dict[str, Section]:
-        """Also where the last matches end."""
-        return {**super().dump(), **self._last.dump()}
-
-    def load(self, sections: Mapping[str, Any], nodes: int, rows: int, partitions: int) -> None:
-        """The same."""
-        super().load(sections, nodes, rows, partitions)
-        self._last.load(sections)
