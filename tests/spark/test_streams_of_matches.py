@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import acelera as ac
 from acelera.errors import UsageError
 from spark.test_streaming import Files, late_events, shuffled
-from streams.random_programs import counted, programs, tables
+from streams.random_programs import AT_ONCE, counted, programs, tables
 
 EXAMPLES = int(os.environ.get("ACELERA_SPARK_EXAMPLES", "2"))
 UNSHRUNK = (Phase.explicit, Phase.reuse, Phase.generate)
@@ -169,7 +169,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 @pytest.mark.slow
 @pytest.mark.property
 @settings(max_examples=EXAMPLES, phases=UNSHRUNK, deadline=None, derandomize="ACELERA_SPARK_EXAMPLES" not in os.environ)
-@given(text=PROGRAMS, table=TABLES, seed=st.integers(0, 99))
+@given(text=programs(True, keep=AT_ONCE), table=TABLES, seed=st.integers(0, 99))
 def test_random_streams(text: str, table: pa.Table, seed: int, spark: Any, folders: Iterator[Path]) -> None:
     expected = ac.program(text).run(table, **ORDER)
     assume(0 < sum(each.num_rows for each in expected.values()) < 3_000)

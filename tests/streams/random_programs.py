@@ -10,6 +10,9 @@ from typing import Any
 import pyarrow as pa
 from hypothesis import strategies as st
 
+Kept = bool | Sequence[str]
+"""Whether KEEP may be drawn, or which."""
+
 TYPES = ("A", "B", "C")
 SECOND = 1_000_000
 
@@ -41,7 +44,7 @@ BASE = [Made(name, ("v",), (), True) for name in TYPES]
 
 
 @st.composite
-def programs(draw: st.DrawFn, timed: bool, keyed: bool | None = None, keep: bool = True, late: bool = False) -> str:
+def programs(draw: st.DrawFn, timed: bool, keyed: bool | None = None, keep: Kept = True, late: bool = False) -> str:
     """A program of two to four statements, of which later ones mostly use earlier ones."""
     made: list[Made] = []
     texts = []
@@ -54,7 +57,7 @@ def programs(draw: st.DrawFn, timed: bool, keyed: bool | None = None, keep: bool
 
 @st.composite
 def statements(
-    draw: st.DrawFn, name: str, made: Sequence[Made], timed: bool, keyed: bool | None, keep: bool, late: bool
+    draw: st.DrawFn, name: str, made: Sequence[Made], timed: bool, keyed: bool | None, keep: Kept, late: bool
 ) -> tuple[str, Made]:
     """A statement, and what it makes."""
     split = draw(st.booleans()) if keyed is None else keyed
@@ -81,7 +84,7 @@ def statements(
     formula += draw(filters(variables))
     clauses = draw(windows(timed, any(many for _, _, many in variables) or len(parts) > 2))
     if keep and draw(st.integers(0, 3)) == 0:
-        clauses += " " + draw(st.sampled_from(KEPT))
+        clauses += " " + draw(st.sampled_from(KEPT if keep is True else keep))
     items, stream = draw(selected(name, variables, timed, split))
     source = f" FROM {alone[0].name}" if alone else ""
     key = " PARTITION BY k" if split else ""
@@ -90,6 +93,10 @@ def statements(
 
 KEPT = [f"KEEP {which} {scope}" for which in ("LONGEST", "SHORTEST") for scope in ("PER START", "PER END", "APART")]
 KEPT += ["KEEP ALL APART", "KEEP ANY 1 PER START", "KEEP ANY 2 PER END"]
+AT_ONCE = [
+    each for each in KEPT if each not in ("KEEP LONGEST PER START", "KEEP ANY 1 PER START", "KEEP LONGEST APART")
+]
+"""What is known as soon as a match ends; the others wait for what comes, as long as their windows are open."""
 
 
 @st.composite
