@@ -482,7 +482,7 @@ def computed_attributes(draw: st.DrawFn, attributes: Mapping[str, Type]) -> tupl
     numeric = [name for name, kind in attributes.items() if kind.kind in (Kind.INT, Kind.FLOAT)]
     texts = [name for name, kind in attributes.items() if kind.kind is Kind.STRING]
     left = ast.Attribute(None, draw(st.sampled_from(numeric or texts or [*attributes])))
-    right = ast.Attribute(None, draw(st.sampled_from(numeric or texts or [*attributes])))
+    right = ast.Attribute(None, draw(st.sampled_from(numeric or texts or [left.name])))
     constant = ast.Literal(draw(st.integers(-1, 3)))
     choices: list[ast.Expression] = [ast.IsNull(left), ast.Binary("=", left, right)]
     if numeric:
