@@ -48,8 +48,9 @@ def timed_cases(draw: st.DrawFn) -> tuple[ac.Query, pa.Table, str]:
         formula = draw(sometimes_absences(formula))
     keep = draw(st.one_of(st.none(), st.none(), st.none(), KEPT_MATCHES))
     tree = ast.Query(formula, partition_by=draw(KEYS), within=within, keep=keep)
-    query = ac.query(draw(computing(tree, timed=order_by == "ts")) if draw(st.booleans()) else tree)
+    tree = draw(computing(tree, timed=order_by == "ts")) if draw(st.booleans()) else tree
     try:
+        query = ac.query(tree)
         query.check(table.schema, order_by=order_by)
     except ac.QueryCheckError:
         assume(False)
