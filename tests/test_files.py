@@ -92,6 +92,38 @@ def test_replacing_folders_at_once_leaves_one_of_them(tmp_path: Path) -> None:
     assert (tmp_path / "x" / "part-0").read_text() in list("abcdefgh") and names(tmp_path) == ["x"]
 
 
+def test_what_somebody_else_moves_away_does_not_come_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_folder(tmp_path / "x", "before")
+    clean = files._Work.clean
+
+    def just_after_another_took_it(work: files._Work) -> None:
+        (tmp_path / "x").rename(tmp_path / "elsewhere")
+        clean(work)
+
+    monkeypatch.setattr(files._Work, "clean", just_after_another_took_it)
+    write_folder(tmp_path / "x", "after")
+    assert (tmp_path / "elsewhere" / "part-0").read_text() == "after" and names(tmp_path) == ["elsewhere"]
+
+
+def test_failure_leaves_what_somebody_else_has_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder comes to be there just when the old one should be put back."""
+    write_folder(tmp_path / "x", "before")
+    rename = Path.rename
+
+    def renaming(path: Path, target: Path) -> Path:
+        if path.name.endswith(".partial"):
+            raise OSError(errno.EIO, "no disk")
+        if path.name.endswith(".old"):
+            (tmp_path / "x").mkdir()
+            (tmp_path / "x" / "part-0").write_text("other")
+        return rename(path, target)
+
+    monkeypatch.setattr(Path, "rename", renaming)
+    with pytest.raises(OSError, match="no disk"):
+        write_folder(tmp_path / "x", "after")
+    assert (tmp_path / "x" / "part-0").read_text() == "other" and names(tmp_path) == ["x"]
+
+
 def test_files_and_folders_replace_each_other(tmp_path: Path) -> None:
     target = tmp_path / "x"
     write(target, "file")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import shutil
+import stat
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -25,11 +26,12 @@ class _Work:
     partial: Path
     old: Path
     claimed: bool = False
+    finished: bool = False
 
-    def undo(self) -> None:
-        """Leave nothing half-done: what was there before is there again."""
-        if self.old.exists() and not self.target.exists():
-            self.old.rename(self.target)
+    def clean(self) -> None:
+        """Leave nothing half-done: the new is there, or else what was there before is there again."""
+        if not self.finished and self.old.exists() and not self.target.exists():
+            self._put_back()
         if self.claimed:
             self.target.unlink(missing_ok=True)
         _remove(self.partial)
@@ -45,6 +47,14 @@ class _Work:
             if self.target.exists():
                 shutil.copymode(self.target, self.partial)
             self.partial.replace(self.target)
+        self.finished = True
+
+    def _put_back(self) -> None:
+        try:
+            self.old.rename(self.target)
+        except OSError as error:
+            if error.errno not in _TAKEN:  # by what somebody else has just written there
+                raise
 
     def _claim(self) -> None:
         """Take a name that nobody has; of several who try at once, one succeeds."""
@@ -101,20 +111,24 @@ def beside(target: Path, replace: bool = True) -> Iterator[Path]:
         yield work.partial
         work.finish(replace)
     finally:
-        work.undo()
+        work.clean()
         _unfinished.remove(work)
 
 
 def is_special(path: Path) -> bool:
     """Whether this is there, but neither a file nor a folder: a device, a pipe."""
-    return path.exists() and not (path.is_file() or path.is_dir())
+    try:
+        mode = path.stat().st_mode  # asked once: meanwhile somebody else may replace it
+    except OSError:
+        return False
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
 
 
 def undo_unfinished() -> None:
     """Remove all that was begun and not finished: for a process that ends without further ado."""
     for work in list(_unfinished):
         with suppress(OSError):
-            work.undo()
+            work.clean()
 
 
 def reason(error: OSError) -> str:
