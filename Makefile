@@ -34,7 +34,10 @@ bench: $(VENV)/.dev
 
 bench-spark: $(VENV)/.dev
 	$(BIN)/python benchmarks/spark.py
+	$(BIN)/python benchmarks/by_hand.py
+	$(BIN)/python benchmarks/gaps_by_hand.py
 	$(BIN)/python benchmarks/streaming.py
+	$(BIN)/python benchmarks/several.py
 	$(BIN)/python benchmarks/programs_spark.py
 	$(BIN)/python benchmarks/summaries_spark.py
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from acelera.language import aggregates
-from warming import warm
+from acelera.warming import warm
 
 # A fixed number of cases in CI, always the same ones; as many as asked for by `make long`, each time others.
 settings.register_profile(

@@ -128,6 +128,38 @@ def against_one_key() -> None:
         line(f"PARTITION BY name, price > {price}", best["many"] / best["one"], "times", at_most=3, note=note)
 
 
+def against_few_keys() -> None:
+    """500,000 keys against 1,000, over as many events, with a window of five events of a key on the average."""
+    rows, many, few = 5 * MILLION, 500_000, 1000
+    heading(f"{many:,} interleaved keys against {few:,}, {rows:,} events, WITHIN a time")
+    tables = {keys: timed(ticks(rows, stocks=keys)) for keys in (few, many)}
+    numbered = {keys: with_numbers(table) for keys, table in tables.items()}
+    for kind, given in (("texts", tables), ("whole numbers", numbered)):
+        for name, compared in (("a ; b ; c", ""), ("a ; b ; c, a.price < c.price", " AND a.price < c.price")):
+            text = "SELECT a.price, c.price MATCH SELL AS a ; BUY AS b ; SELL AS c FILTER a[price > 175]"
+            text += f" AND b[price > 175] AND c[price > 175]{compared} PARTITION BY name WITHIN {{}} MILLISECONDS"
+            works = {
+                str(keys): partial(ac.query(text.format(5 * keys)).run, table, order_by="ts")
+                for keys, table in given.items()
+            }
+            best = in_turns(works, rounds=3)
+            note = f"{works[str(many)]().num_rows:,} and {works[str(few)]().num_rows:,} matches, "
+            note += f"{rows / best[str(many)] / 1e6:.1f} million events/s"
+            ratio = best[str(many)] / best[str(few)]
+            line(f"{kind}: {name}", ratio, "times", at_most=None if compared else 3, note=note)
+
+
+def timed(table: pa.Table) -> pa.Table:
+    """An event a millisecond."""
+    return table.append_column("ts", pa.array(range(0, 1000 * table.num_rows, 1000), pa.timestamp("us")))
+
+
+def with_numbers(table: pa.Table) -> pa.Table:
+    """The names of stocks as whole numbers."""
+    place = table.column_names.index("name")
+    return table.set_column(place, "name", pc.cast(pc.utf8_slice_codeunits(table["name"], 1), pa.int64()))
+
+
 def against_small_window(table: pa.Table) -> None:
     """A large window against a small one, where both have few matches."""
     heading("WITHIN 10,000 EVENTS against WITHIN 100 EVENTS, 1,000,000 events, few matches in both")
@@ -201,9 +233,8 @@ def keeping() -> None:
 def waiting(table: pa.Table) -> None:
     """What is known of a match only some time after its end; for information."""
     heading(f"{table.num_rows:,} events, 1 a millisecond, absence afterwards, for information")
-    times = pa.array(range(0, 1000 * table.num_rows, 1000), pa.timestamp("us"))
-    timed = table.append_column("ts", times)
-    works = {name: partial(ac.query(text).run, timed, order_by="ts") for name, text in AFTERWARDS.items()}
+    with_times = timed(table)
+    works = {name: partial(ac.query(text).run, with_times, order_by="ts") for name, text in AFTERWARDS.items()}
     best = in_turns(works, rounds=5)
     for name in AFTERWARDS:
         note = f"{works[name]().num_rows:,} matches, {best[name] / best['plain']:.1f} times the plain sequence"
@@ -215,6 +246,7 @@ def main() -> None:
     table = ticks(MILLION)
     against_predicates(table)
     against_one_key()
+    against_few_keys()
     against_small_window(table)
     against_short(table)
     against_automaton()

@@ -84,12 +84,18 @@ def read_stream(text: str) -> pa.Table:
     """A table from its lines."""
     lines = [_split(line) for line in text.strip().splitlines() if line.strip()]
     header, rows = lines[0], lines[1:]
-    columns = {}
+    columns: dict[str, Any] = {}
     for index, column in enumerate(header):
         name, _, kind = column.partition(":")
         cells = [row[index] for row in rows]
         kind = kind or _guess(cells)
         columns[name] = pa.array([_cell(cell, kind) for cell in cells], ARROW[kind])
+        struct, _, field = name.partition("/")
+        if field:
+            made, before = columns.pop(name), columns.get(struct)
+            fields = {} if before is None else dict(zip(before.type.names, before.flatten(), strict=True))
+            missing = pa.array([cell == "-" for cell in cells])
+            columns[struct] = pa.StructArray.from_arrays([*fields.values(), made], [*fields, field], mask=missing)
     return pa.table(columns)
 
 
@@ -100,7 +106,7 @@ def _split(line: str) -> list[str]:
 
 
 def _guess(cells: list[str]) -> str:
-    known = [cell for cell in cells if cell != "NULL"]
+    known = [cell for cell in cells if cell not in ("NULL", "-")]
     for kind, pattern in (("int", r"-?\d+"), ("float", r"-?(\d+\.?\d*|\.\d+)(e-?\d+)?|NaN")):
         if known and all(re.fullmatch(pattern, cell) for cell in known):
             return kind
@@ -108,7 +114,7 @@ def _guess(cells: list[str]) -> str:
 
 
 def _cell(cell: str, kind: str) -> Any:
-    if cell == "NULL":
+    if cell in ("NULL", "-"):
         return None
     if kind == "timestamp":
         return timestamp(cell)

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import acelera as ac
 from acelera.language import ast
 from acelera.language.absence import independent_parts, is_one_event
-from acelera.language.aggregates import aggregate_names, as_written, find_aggregate, numbered
+from acelera.language.aggregates import DISTINCT, aggregate_names, as_written, find_aggregate, numbered
 from acelera.language.checker import BagUnion, _Checker
 from acelera.language.conditions import predicate_condition
 from acelera.language.events import Event
@@ -41,6 +41,7 @@ NAMES = st.sampled_from(
         "x",
         "SELL",
         "price",
+        "geo.lat",
         "Start",
         "end",
         "by",
@@ -123,6 +124,7 @@ def _names_attribute(expression: ast.Expression) -> bool:
 RUNNING = st.one_of(
     st.just(ast.Running("count")),
     st.builds(ast.Running, st.sampled_from(AGGREGATES).filter(is_aggregate), expressions(BARE), st.booleans()),
+    st.builds(ast.Running, st.just(DISTINCT), expressions(BARE), st.just(True)),
 )
 PREVS = expressions(BARE | RUNNING).filter(_names_attribute).map(ast.Prev)
 ATTRIBUTES = st.lists(NAMES, min_size=1, max_size=3).map(tuple)
@@ -140,11 +142,16 @@ CONDITIONS: st.SearchStrategy[ast.Condition] = st.recursive(
 )
 
 AGGREGATED = NAMES.map(str.lower).filter(is_aggregating).filter(lambda name: name != PREV)
-COMPUTED = expressions(BARE).filter(_names_attribute).filter(lambda made: _is_computed(made))
+_CHOSEN = st.builds(
+    lambda predicate, value: ast.Call("if", (predicate, value)), expressions(BARE), BARE | st.just(ast.Literal(True))
+)
+COMPUTED = (expressions(BARE) | _CHOSEN).filter(_names_attribute).filter(lambda made: _is_computed(made))
+DIFFERENT = (st.just(DISTINCT), NAMES, NAMES | COMPUTED.map(ast.Computed), st.just(True))
 AGGREGATIONS = st.one_of(
     st.builds(ast.Aggregation, AGGREGATED, NAMES),
     st.builds(ast.Aggregation, AGGREGATED, NAMES, NAMES, st.booleans()),
     st.builds(ast.Aggregation, st.sampled_from(AGGREGATES), NAMES, COMPUTED.map(ast.Computed), st.booleans()),
+    st.builds(ast.Aggregation, *DIFFERENT),
 )
 KEPT = st.builds(ast.Kept, NAMES, st.none() | ATTRIBUTES)
 
@@ -220,6 +227,7 @@ TOTALS = st.one_of(
     st.builds(ast.Total, AGGREGATED, NAMES),
     st.builds(ast.Total, AGGREGATED, NAMES, NAMES, st.booleans()),
     st.builds(ast.Total, st.sampled_from(AGGREGATES), NAMES, COMPUTED.map(ast.Computed), st.booleans()),
+    st.builds(ast.Total, *DIFFERENT),
 )
 GROUP_KEYS = st.one_of(
     st.builds(ast.SelectVariable, NAMES, ALIASES),
@@ -248,8 +256,17 @@ QUERIES = st.one_of(
 # --- queries that make sense --------------------------------------------------------------------------------------
 
 SCHEMA: Schema = schema_of(
-    {"type": "string", "v": "int", "u": "int", "w": "float", "d": "decimal(9, 2)", "s": "string", "ok": "bool"}
-)
+    {
+        "type": "string",
+        "v": "int",
+        "u": "int",
+        "w": "float",
+        "d": "decimal(9, 2)",
+        "s": "string",
+        "ok": "bool",
+        "g": {"n": "int"},
+    }
+).with_fields(["g.n"])
 TYPES = ("A", "B", "C")
 VARIABLES = ("x", "y", "z", "A", "B")
 """Few names, so that variables meet: the same name bound twice, or like an event type."""
@@ -383,7 +400,8 @@ def conditions(draw: st.DrawFn, bindings: Bindings) -> ast.Condition:
         join = ast.Both if kind == "both" else ast.Either
         return join(draw(conditions(bindings)), draw(conditions(bindings)))
     if kind == "same":
-        return ast.Same(variable, (draw(st.sampled_from([*held.attributes, "position"])),))
+        alike = [name for name, kind in held.attributes.items() if kind.kind is not Kind.OPAQUE]
+        return ast.Same(variable, (draw(st.sampled_from([*alike, "position"])),))
     if kind in ("increasing", "decreasing"):
         ordered = ast.Increasing if kind == "increasing" else ast.Decreasing
         return ordered(variable, draw(st.sampled_from(_attributes(held, ORDERED))))
@@ -469,6 +487,9 @@ def aggregations(draw: st.DrawFn, bindings: Bindings) -> ast.Aggregation:
     names = [name for name, kind in held.attributes.items() if aggregate.result(kind) is not None]
     if (function == "count" and draw(st.booleans())) or not names:
         return ast.Aggregation("count", variable)
+    if draw(st.integers(0, 7)) == 0:
+        alike = [name for name, kind in held.attributes.items() if kind.kind is not Kind.OPAQUE]
+        return ast.Aggregation(DISTINCT, variable, draw(st.sampled_from(alike)), True)
     attribute = draw(st.sampled_from(names))
     if draw(st.integers(0, 3)) == 0:
         computed, kind = draw(computed_attributes({name: held.attributes[name] for name in names}))
@@ -489,6 +510,7 @@ def computed_attributes(draw: st.DrawFn, attributes: Mapping[str, Type]) -> tupl
         choices += [ast.Binary(sign, left, right) for sign in "+-*"] * 2
         choices += [ast.Binary("*", left, constant), ast.Binary("-", ast.Attribute(None, "position"), left)]
         choices += [ast.Call("coalesce", (left, right)), ast.Call("abs", (left,)), ast.Call("nullif", (left, constant))]
+        choices += [ast.Call("if", (ast.Binary("<", left, constant), each)) for each in (right, ast.Literal(True))] * 2
     elif texts:
         choices += [ast.Binary("||", left, right), ast.Call("upper", (left,)), ast.Call("length", (left,))]
     computed = ast.Computed(draw(st.sampled_from(choices)))
@@ -576,7 +598,7 @@ def projections(draw: st.DrawFn, inner: ast.Formula, bindings: Bindings) -> ast.
     named = draw(st.lists(st.sampled_from(bindings.bound()), min_size=1, max_size=2, unique=True))
     kept = []
     for variable in named:
-        names = list(bindings.get(variable).attributes)
+        names = [name for name in bindings.get(variable).attributes if name not in SCHEMA.fields]
         attributes = draw(st.lists(st.sampled_from(names), min_size=1, max_size=2, unique=True)) if names else []
         kept.append(ast.Kept(variable, tuple(attributes) if attributes and draw(st.booleans()) else None))
     return ast.Project(inner, draw(st.booleans()), tuple(kept))
@@ -593,11 +615,12 @@ ROWS = st.fixed_dictionaries(
         "d": st.sampled_from([None, Decimal("0.10"), Decimal("1.50"), Decimal("2.00")]),
         "s": st.sampled_from(["a", "ab", "b", "7", None]),
         "ok": st.none() | st.booleans(),
+        "g": st.none() | st.fixed_dictionaries({"n": st.none() | st.integers(0, 2)}),
     }
 )
 
 
-_ARROW = pa.schema([pa.field(name, kind.arrow) for name, kind in SCHEMA.columns.items()])
+_ARROW = pa.schema([pa.field(name, kind.arrow) for name, kind in SCHEMA.in_tables.items()])
 
 
 def streams(longest: int = 6, shortest: int = 0) -> st.SearchStrategy[pa.Table]:
@@ -691,6 +714,7 @@ def long_stream(seed: int, size: int, keys: int, domain: int) -> pa.Table:
             "d": some(np.array(cents, object), pa.decimal128(9, 2)),
             "s": some(words, pa.string()),
             "ok": some(rng.random(size) < 0.5, pa.bool_()),
+            "g": pa.StructArray.from_arrays([some(rng.integers(0, 3, size), pa.int64())], ["n"]),
             "k": some(rng.integers(0, keys, size), pa.int64(), 0.02),
             "ts": pa.array(np.cumsum(rng.choice([0, 400, 700, 1_000, 3_000], size)), pa.timestamp("ms")),
         }
@@ -824,6 +848,7 @@ def crowded_cases(draw: st.DrawFn) -> tuple[ast.Query, pa.Table]:
         "d": random.choices([Decimal("0.10"), Decimal("1.50"), None], k=220),
         "s": random.choices(["a", "ab", "b", None], k=220),
         "ok": random.choices([True, False, None], k=220),
+        "g": random.choices([{"n": 0}, {"n": 2}, {"n": None}, None], k=220),
     }
     return ast.Query(formula, within=within), pa.table(columns, schema=_ARROW)
 

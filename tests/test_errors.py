@@ -5,6 +5,7 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 import acelera as ac
@@ -15,6 +16,7 @@ from cases import read_yaml
 
 STOCK = {"name": "string", "price": "float", "ts": "timestamp"}
 SCHEMAS: dict[str, Any] = {"stocks": {"SELL": STOCK, "BUY": {**STOCK, "ok": "bool"}}, "bare": {"type": "string"}}
+SCHEMAS["places"] = {"type": str, "v": int, "geo": {"lat": float, "lon": float}, "tags": pa.list_(pa.string())}
 FOLDER = Path(__file__).parent / "errors"
 CORPUS = [*read_yaml(FOLDER / "queries.yaml"), *read_yaml(FOLDER / "summaries.yaml")]
 

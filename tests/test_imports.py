@@ -26,13 +26,17 @@ LAYERS = """
     engine.results
     engine.session engine.keeping engine.absence
     engine.summaries
+    engine.comparisons
     engine.compiled_query
+    engine.shared_tests
     spark
     explanation
     report
     spelling patterns
     checked_query
     query
+    several
+    spark_sql
     algebra
     programs
     cdc
@@ -43,6 +47,7 @@ LAYERS = """
     rule_languages
     notebook
     acelera
+    warming
     demo
     testing
     cli

@@ -90,7 +90,7 @@ def test_rows_without_a_place_in_the_order(missing: float | None) -> None:
     ("options", "says"),
     [
         ({"method": "magic"}, "method='magic'"),
-        ({"ties": "drop"}, "ties='drop'"),
+        ({"ties": "first"}, "ties='first'"),
         ({"order_by": "no"}, "no column `no`"),
         ({"order_by": 5}, "order_by=5"),
         ({"order_by": "ts,v"}, "pass a list of columns"),

@@ -9,7 +9,7 @@
   Spark, with all conformance cases, in batches and as streams.
 
 One process of several runs all that needs a Spark (tests/scheduling.py), while the others run all else; kernels are
-compiled before they start (tests/warming.py). A case on Spark that has a twin in process belongs to `slow`, unless it is
+compiled before they start (acelera/warming.py). A case on Spark that has a twin in process belongs to `slow`, unless it is
 the only one of its kind.
 """
 

@@ -29,6 +29,9 @@ from acelera.language.builder import E
 from acelera.language.condition_builder import A, V, prev, so_far
 from acelera.notebook import show_tables
 from acelera.query import Query, query
+from acelera.several import explain_all, run_all
+from acelera.spark.metrics import metrics
+from acelera.spark_sql import sql
 from acelera.version import __version__ as __version__
 
 if TYPE_CHECKING:  # when it runs, programs are imported once they are asked for; packages of languages can be called
@@ -60,10 +63,14 @@ __all__ = [
     "UsageError",
     "V",
     "aggregate",
+    "explain_all",
+    "metrics",
     "prev",
     "program",
     "query",
+    "run_all",
     "so_far",
+    "sql",
     "trepl",
     "xchangeeq",
 ]

@@ -16,7 +16,11 @@ from acelera.language import ast
 from acelera.language.aggregates import find_aggregate
 from acelera.language.checker import BagUnion, Checked
 from acelera.language.event_rows import with_rows_of_events
+from acelera.language.fields import names_with_dots
+from acelera.language.hidden_columns import refuse_unclear
+from acelera.language.order_errors import warn_of_text
 from acelera.language.schema import Schema, schema_of
+from acelera.language.sorting import TIES, check_ties
 from acelera.patterns import Pattern
 from acelera.spark.schemas import is_spark
 from acelera.tables import described_by
@@ -58,11 +62,12 @@ class CheckedQuery:
         type_column: str | None = "type",
         event_type: str | None = None,
         rows: str = "matches",
+        ties: str = "error",
     ) -> str:
         """What the query is and how it runs: its variables, its automaton, what must be remembered.
 
         With a schema, as `check` takes it, also how the engine runs it: that depends on the types of attributes. With a
-        Spark DataFrame, also what runs where. `rows` is that of `run`.
+        Spark DataFrame, also what runs where. `rows` and `ties` are those of `run`.
 
         >>> import acelera as ac
         >>> print(ac.query("MATCH A AS x ; B WITHIN 5 EVENTS").explain())
@@ -91,6 +96,8 @@ class CheckedQuery:
         >>> print(ac.query("MATCH A ; B").explain({"type": str}).splitlines()[-1])
           by tables: constant work for each event, whatever the window
         """
+        if ties not in TIES:
+            raise UsageError(f"ties={ties!r} is not known; it is one of {', '.join(map(repr, TIES))}")
         text = explain(
             str(self), self._checked, self.variables, self.pattern.built, self.automaton, self.pattern.repeats
         )
@@ -101,13 +108,13 @@ class CheckedQuery:
             from acelera.spark.running import described
 
             frame, schema = described(frames, lambda known: self._schema(known, order_by, type_column, event_type))
-        compiled = self._compiled(self._schema(schema, order_by, type_column, event_type), rows)
+        compiled = self._compiled(self._schema(schema, order_by, type_column, event_type), rows, ties)
         text = "\n  ".join([f"{text}\n\nengine", *compiled.how_it_runs()])
         if not is_spark(frames):
             return text
         from acelera.spark.pipeline import pipeline_of
 
-        lines = pipeline_of(compiled, frame.isStreaming).lines(compiled, frame.isStreaming)
+        lines = pipeline_of(compiled, frame.isStreaming, ties).lines(compiled, frame.isStreaming)
         return "\n  ".join([f"{text}\n\nspark", *lines])
 
     @property
@@ -146,16 +153,37 @@ class CheckedQuery:
         """The query as it was written; an automaton in words."""
         return self.pattern.source or str(self)
 
+    def stream_schema(
+        self,
+        schema: object,
+        order_by: str | Sequence[str] | None = None,
+        type_column: str | None = "type",
+        event_type: str | None = None,
+    ) -> Schema:
+        """The schema of the stream that the query looks at."""
+        return self._schema(schema, order_by, type_column, event_type)
+
     def _checked_over(self, schema: Schema, rows: str, ties: str = "error") -> Checked:
         """The query over a stream of this schema, with rows of matches or of events."""
         if rows not in ROWS:
             raise UsageError(f"rows={rows!r} is not known; it is one of {', '.join(map(repr, ROWS))}")
+        check_ties(ties, schema)
+        shows_events = rows == "events" or self.pattern.formula is None
+        refuse_unclear(self.pattern.tree(self.clauses), schema, shows_events, self.pattern.source)
         checked = self.pattern.check(self.clauses, schema)
         return with_rows_of_events(checked, ties) if rows == "events" else checked
 
-    def compiled(self, schema: Schema) -> CompiledQuery:
+    def compiled(self, schema: Schema, rows: str = "matches", ties: str = "error") -> CompiledQuery:
         """The query over a stream of this schema, as it is run here and elsewhere."""
-        return self._compiled(schema)
+        return self._compiled(self.with_fields(schema), rows, ties)
+
+    def with_fields(self, schema: Schema) -> Schema:
+        """The schema of a stream, in which the fields of structs that the query speaks of are columns."""
+        return schema.with_fields(self._names_with_dots)
+
+    @cached_property
+    def _names_with_dots(self) -> frozenset[str]:
+        return names_with_dots(self.ast) | {name for name in self.pattern.attributes if "." in name}
 
     def _compiled(self, schema: Schema, rows: str = "matches", ties: str = "error") -> CompiledQuery:
         """The query over a stream of this schema: what is run, here and elsewhere."""
@@ -196,7 +224,10 @@ class CheckedQuery:
             isinstance(listed, list | tuple) and all(isinstance(name, str) for name in listed)
         ):
             raise UsageError(f"order_by={order_by!r} is not a column or a list of columns")
-        return schema.ordered_by(order_by if isinstance(order_by, str) else tuple(order_by or ()))
+        fields = self.with_fields(schema).with_fields(listed or ())
+        ordered = fields.ordered_by(order_by if isinstance(order_by, str) else tuple(order_by or ()), hiding=True)
+        warn_of_text(ordered)
+        return ordered
 
     def _uses_own_aggregates(self) -> bool:
         shown = {each.aggregation.function for each in self._checked.result.aggregates}

@@ -63,10 +63,10 @@ class UsageError(AceleraError):
     """An argument or an option that makes no sense.
 
     >>> import acelera as ac
-    >>> ac.query("MATCH A").run([{"type": "A"}], ties="drop")
+    >>> ac.query("MATCH A").run([{"type": "A"}], ties="first")
     Traceback (most recent call last):
         ...
-    acelera.errors.UsageError: ties='drop' is not known; it is one of 'error', 'keep'
+    acelera.errors.UsageError: ties='first' is not known; it is one of 'error', 'any', 'drop', 'keep'
     """
 
 
@@ -101,7 +101,8 @@ class DataError(AceleraError):
     Traceback (most recent call last):
         ...
     acelera.errors.DataError: rows 1 and 2 tie: both have n = 1, so their order is not defined. Add a column to order_by
-    that tells them apart, or pass ties='keep' to keep the order of arrival
+    that tells them apart, or pass ties='any' to order such rows by all columns, ties='drop' to also take equal rows as
+    one, or ties='keep' to keep the order of arrival
     """
 
 

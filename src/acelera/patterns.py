@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from acelera.automata.analysis import attributes_asked
 from acelera.automata.compilation import compile_formula
 from acelera.automata.held_types import variables_of
 from acelera.automata.model import Acea
@@ -27,8 +28,9 @@ class Pattern(ABC):
     """What is looked for, apart from the clauses around it.
 
     `formula` is None if there is none. `event_types` are those that it names, and `implied` the variables that are only
-    such names; `functions` are the aggregate functions that it uses by name. `repeats` tells whether it takes every
-    choice of some events, as `+` does. `source` is the text that it was written as, if it was.
+    such names; `functions` are the aggregate functions that it uses by name, `attributes` those of events that an
+    automaton asks for. `repeats` tells whether it takes every choice of some events, as `+` does. `source` is the text
+    that it was written as, if it was.
     """
 
     formula: ast.Formula | None = None
@@ -36,6 +38,7 @@ class Pattern(ABC):
     event_types: frozenset[str] = frozenset()
     implied: frozenset[str] = frozenset()
     functions: frozenset[str] = frozenset()
+    attributes: frozenset[str] = frozenset()
     repeats: bool = False
     source: str = ""
 
@@ -168,6 +171,7 @@ class AutomatonPattern(Pattern):
     def __init__(self, automaton: Acea) -> None:
         super().__init__()
         self._written = automaton
+        self.attributes = frozenset(attributes_asked(automaton))
 
     def _build(self) -> Acea:
         return self._written

@@ -30,6 +30,7 @@ from acelera.language.checker import BagUnion, Checked
 from acelera.language.parser import parse_query
 from acelera.language.printer import print_query
 from acelera.language.schema import Schema
+from acelera.language.sorting import TIES
 from acelera.moments import in_nanoseconds, tick_of
 from acelera.patterns import AutomatonPattern, FormulaPattern
 from acelera.spark.schemas import is_spark
@@ -44,7 +45,6 @@ if TYPE_CHECKING:  # and in functions, where they are needed: the engine takes a
 Row = dict[str, Any]
 
 METHODS = ("engine", "automaton", "semantics")
-TIES = ("error", "keep")
 
 
 class Query(CheckedQuery):
@@ -77,6 +77,7 @@ class Query(CheckedQuery):
         ties: str = "error",
         method: str = "engine",
         late_events: str | None = None,
+        checkpoint: str | PathLike[str] | None = None,
         limit: int | None = None,
         rows: str = "matches",
         until: object = None,
@@ -98,8 +99,9 @@ class Query(CheckedQuery):
         event_type
             The type of all events, for a table without a type column. `FROM name` in the query does the same.
         ties
-            What to do with rows of a partition that are equal under `order_by`: `"error"`, or `"keep"` their order of
-            arrival.
+            What to do with rows of a partition that are equal under `order_by`: `"error"`; `"any"` puts them into the
+            order of all their columns; `"drop"` does so, and takes rows that are equal in all columns as one; `"keep"`
+            keeps their order of arrival, in this process only.
         method
             How to compute the matches. All give the same: `"engine"` is quick, `"automaton"` runs the automaton of the
             query step by step, and `"semantics"` follows the definition; these two are slow and serve as its judges.
@@ -107,6 +109,9 @@ class Query(CheckedQuery):
             For a streaming DataFrame: the name of a column that is added to the result. Events that come after the
             watermark has passed them are rows of the result with the event there, and NULL in all other columns; in
             rows of matches it is NULL.
+        checkpoint
+            For a streaming DataFrame: the checkpointLocation that the stream will be started with. One that belongs to
+            another query is then refused here; without it, a worker refuses it when the next rows come.
         limit
             How many matches to make at most: the first by where they end, and a warning if there are more. Without it,
             a result that does not fit into memory is a TooManyMatchesError. Of a summary it is the first rows. On
@@ -134,12 +139,16 @@ class Query(CheckedQuery):
                     "limit=… counts matches, and on Spark rows of events do not come match by match; leave it out, or "
                     "take some rows of the result with .limit"
                 )
-            result = self._run_spark(table, order_by, type_column, event_type, ties, method, late_events, rows, until)
+            result = self._run_spark(
+                table, order_by, type_column, event_type, ties, method, late_events, checkpoint, rows, until
+            )
             if limit is not None and result.isStreaming:
                 raise UsageError("limit=… is for tables: a stream has no end; leave it out")
             return result if limit is None else result.limit(limit)
         if late_events is not None:
             raise UsageError("late_events=… is for streaming DataFrames: in a table no event comes late; leave it out")
+        if checkpoint is not None:
+            raise UsageError("checkpoint=… is for streaming DataFrames; leave it out")
         arrow = to_arrow(table)
         schema = self._schema(arrow.schema, order_by, type_column, event_type)
         if method == "engine":
@@ -306,10 +315,11 @@ class Query(CheckedQuery):
         [{'A_v': 1, 'B_v': 2}]
         """
         by_event = belongs_to(snapshot, self._fingerprint_of_events)
+        rows = "events" if by_event else "matches"
         sections = unpack(snapshot, self._fingerprint_of_events if by_event else self._fingerprint)
         with fitting():
             schema, ties = stream_of(sections)
-            return self._compiled(schema, "events" if by_event else "matches", ties).restored(sections, ties)
+            return self._compiled(self.with_fields(schema), rows, ties).restored(sections, ties)
 
     def _run_engine(
         self, table: pa.Table, compiled: CompiledQuery, ties: str, limit: int | None, until: int | None
@@ -340,19 +350,17 @@ class Query(CheckedQuery):
         ties: str,
         method: str,
         late_events: str | None,
+        checkpoint: str | PathLike[str] | None,
         rows: str,
         until: object,
     ) -> Any:
-        from acelera.spark.running import described, run
+        from acelera.spark.running import described, refuse_order_of_arrival, run
 
         if method != "engine":
             raise UsageError(f"method={method!r} is for tables in this process; a Spark DataFrame is run by the engine")
-        if ties != "error":
-            raise UsageError(
-                "ties='keep' is for tables in this process: rows of a Spark DataFrame have no order of arrival"
-            )
+        refuse_order_of_arrival(ties)
         frame, schema = described(frames, lambda known: self._schema(known, order_by, type_column, event_type))
-        return run(self._compiled(schema, rows), frame, late_events, tick_of(until, schema))
+        return run(self._compiled(schema, rows, ties), frame, late_events, tick_of(until, schema), checkpoint, ties)
 
     def _matches(self, schema: Schema, method: str) -> semantics.Matches:
         """How the matches in the events of one partition are found."""

@@ -15,21 +15,11 @@ import pyarrow.compute as pc
 
 from acelera.errors import AceleraError, DataError, UsageError
 from acelera.language.aggregates import canonical
-from acelera.language.events import Moment
+from acelera.language.events import Moment, Opaque
 from acelera.language.schema import Schema
 from acelera.language.types import Kind, Type
 
 _NANOSECONDS = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1_000, "ns": 1}
-
-
-class Opaque:
-    """A value that is only carried: a list, a map, bytes. Equal to itself alone."""
-
-    def __init__(self, value: object) -> None:
-        self.value = value
-
-    def __repr__(self) -> str:
-        return repr(self.value)
 
 
 # --- tables in ----------------------------------------------------------------------------------------------------
@@ -166,10 +156,15 @@ def refuse_bad_text(table: pa.Table, numbers: npt.NDArray[Any] | None) -> None:
             faults = ((row, _fault(column.slice(row, 1).chunk(0), readable)) for row in range(len(column)))
             row, fault = next(((row, fault) for row, fault in faults if fault), (0, str(error)))
             place = "" if numbers is None else f"row {numbers[row]}: "
-            raise DataError(
-                f"{place}the column `{name}` of type {column.type} cannot be read: {fault}. Mend it where it is "
-                "written; bytes that are no text belong into a binary column"
-            ) from None
+            raise DataError(f"{place}{unreadable(name, column.type, fault)}") from None
+
+
+def unreadable(name: str, kind: pa.DataType, fault: str) -> str:
+    """What is said of a column that holds texts whose bytes are none."""
+    return (
+        f"the column `{name}` of type {kind} cannot be read: {fault}. Mend it where it is written; bytes that are no "
+        "text belong into a binary column"
+    )
 
 
 def _may_hold_text(kind: pa.DataType) -> bool:
@@ -218,8 +213,24 @@ def _fault(value: pa.Array[Any], readable: bool) -> str | None:
     return None
 
 
+def field_of(column: Any, path: Sequence[str]) -> Any:
+    """A field of a column of structs; it is NULL where a struct around it is."""
+    if pa.types.is_null(column.type):
+        return column
+    return pc.struct_field(without_runs(column), list(path))
+
+
+def with_fields(table: pa.Table, schema: Schema) -> pa.Table:
+    """The table with columns for the fields of structs that the schema names."""
+    missing = {name: each for name, each in schema.fields.items() if name not in table.column_names}
+    for name, (path, kind) in missing.items():
+        table = table.append_column(pa.field(name, kind.arrow), field_of(table.column(path[0]), path[1:]))
+    return table
+
+
 def to_rows(table: pa.Table, schema: Schema) -> list[dict[str, Any]]:
     """The rows as plain values: timestamps and durations in nanoseconds, dates in days."""
+    table = with_fields(table, schema)
     refuse_bad_text(table.select(list(schema.columns)), np.arange(1, table.num_rows + 1))
     columns = {}
     for name, kind in schema.columns.items():

@@ -27,7 +27,7 @@ def test_automaton_and_semantics_agree(bag_union: Any, case: tuple[ast.Formula, 
     except ac.QueryCheckError:  # attributes of different types may meet in the additive reading
         assume(False)
     events = events_of(table)
-    expected = {c.without_origins() for c in denotation(formula, Stream(events, "type", bag_union == "once"))}
+    expected = {c.without_origins() for c in denotation(formula, Stream(events, "type", bag_union == "once", SCHEMA))}
     automaton = compile_formula(formula, SCHEMA, bag_union)
     assert {c.without_origins() for c in accepted(automaton, events)} == expected
     smaller = simplify(automaton)

@@ -75,7 +75,7 @@ def test_its_ending_tells_the_format(acelera: Acelera) -> None:
     assert acelera("run", "rules.trepl", "--source", "stock=stock.csv", "-o", "out.json", "--limit", 1).exit_code == 0
     assert json.loads(Path("out.json/rise.json").read_text()) == RISES[0]
     assert acelera("run", "rules.trepl", "--source", "stock=stock.csv", "-o", "out.csv").exit_code == 0
-    assert Path("out.csv/rise.csv").read_text().splitlines()[1] == '2,2,"a",2'
+    assert Path("out.csv/rise.csv").read_text().splitlines()[1] == "2,2,a,2"
 
 
 def test_options_of_sources(acelera: Acelera) -> None:

@@ -75,7 +75,7 @@ def test_its_ending_tells_the_format(acelera: Acelera) -> None:
     assert acelera("run", "rules.xceq", "events.csv", "--time-unit", "s", "-o", "out.json", "--quiet").output == ""
     assert json.loads(Path("out.json/high.json").read_text()) == {**DERIVED[0], "value": [41]}
     assert acelera("run", "fire.XCEQ", "events.csv", "--time-unit", "s", "-o", "out.csv").exit_code == 0
-    assert Path("out.csv/fire.csv").read_text() == '"begin","end","area"\n65,80,"hall"\n'
+    assert Path("out.csv/fire.csv").read_text() == "begin,end,area\n65,80,hall\n"
     before = there()
     result = acelera("run", "rules.xceq", "events.csv", "--time-unit", "s", "-o", "lists.csv")
     assert result.exit_code == 2 and "CSV cannot hold `value` (list<item: int64>)" in result.stderr

@@ -1,6 +1,7 @@
 """How far a run is, for people and for logs."""
 
 import io
+import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -73,3 +74,25 @@ def test_a_run_tells_how_far_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     quiet = CliRunner().invoke(main, [*given, "--quiet"])
     assert quiet.exit_code == 0 and quiet.stderr == ""
     assert "start" in quiet.stdout
+
+
+def test_it_never_tells_of_more_events_than_there_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where they are sorted first."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(module, "EVERY", 0.0)
+    Path("t.csv").write_text("n,type\n2,A\n1,B\n3,B\n")
+    for text in ("SELECT start, end MATCH A ; B", "SUMMARIZE count(*) AS n MATCH A AS a ; B BY a.n"):
+        Path("q.acel").write_text(text)
+        done = CliRunner().invoke(main, ["run", "q.acel", "t.csv", "--order-by", "n", "--in-process"])
+        assert done.exit_code == 0, done.output
+        told = re.findall(r"([\d,]+) of ([\d,]+) events", done.stderr)
+        assert told and all(int(done) <= int(total) for done, total in told), done.stderr
+
+
+def test_a_warning_is_told_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("t.csv").write_text("n,v\na9,1\nb10,2\n")
+    Path("q.acel").write_text("SELECT start, end FROM A MATCH A AS a ; A AS b")
+    done = CliRunner().invoke(main, ["run", "q.acel", "t.csv", "--order-by", "n", "--in-process"])
+    warnings = [line for line in done.stderr.splitlines() if line.startswith("warning: ")]
+    assert done.exit_code == 0 and len(warnings) == 1, done.stderr

@@ -55,3 +55,16 @@ def test_each_batch_is_told_once_and_all_are_summed_up(late: int) -> None:
 def test_what_spark_does_not_count_is_left_out() -> None:
     lines, summary = told(batch(0, 7, {MATCHES: SimpleNamespace(), "acelera-12345678": SimpleNamespace()}))
     assert (lines, summary) == (["batch 0: 7 events, no watermark yet"], "7 events")
+
+
+def test_what_ties_and_far_too_many_matches() -> None:
+    counts = SimpleNamespace(late_events=0, tied=3, dropped=2)
+    lines, summary = told(
+        batch(0, 1000, {MATCHES: SimpleNamespace(rows=900_000), "acelera-12345678": counts}),
+        batch(1, 1000, {MATCHES: SimpleNamespace(rows=900_000), "acelera-12345678": counts}),
+        batch(2, 1000, {MATCHES: SimpleNamespace(rows=900_000), "acelera-12345678": counts}),
+    )
+    assert lines[0] == "batch 0: 1,000 events, 900,000 matches, 0 late, 3 tied, 2 dropped, no watermark yet"
+    (warning,) = (line for line in lines if line.startswith("warning: "))
+    assert "1,800,000 matches so far, over 2,000 events; KEEP" in warning and "--limit makes" in warning
+    assert summary == "3,000 events, 2,700,000 matches, 9 tied, 6 dropped"

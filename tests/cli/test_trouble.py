@@ -186,7 +186,7 @@ def test_what_cannot_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
     with failing(monkeypatch, Path, "read_text"):
         done = CliRunner().invoke(main, ["check", "q.acel", "--schema", "schema.json"])
     assert (done.exit_code, done.stderr) == (1, f"error: schema.json cannot be read: {FORBIDDEN}\n")
-    with failing(monkeypatch, ac.cli.sources.pa.csv, "open_csv"):
+    with failing(monkeypatch, ac.cli.csv_files.pyarrow.csv, "open_csv"):
         done = CliRunner().invoke(main, ["run", "q.acel", "events.csv", "--in-process"])
     assert done.exit_code == 1 and done.stderr.startswith("error: `events.csv` cannot be read: ")
     assert done.stderr.count("\n") == 1

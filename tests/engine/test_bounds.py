@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Iterator
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -119,7 +120,7 @@ def test_memory_that_runs_out(monkeypatch: pytest.MonkeyPatch) -> None:
         raise MemoryError
 
     monkeypatch.setattr("acelera.engine.results.presenter.Presenter.present", full)
-    with pytest.raises(ac.TooManyMatchesError, match=r"over 40 events, and memory has run out\. limit="):
+    with pytest.raises(ac.TooManyMatchesError, match=r"over 40 events, and memory has run out\. KEEP"):
         EVERY_CHOICE.run(FORTY)
 
 
@@ -154,7 +155,7 @@ def test_far_more_matches_than_events_are_told_once() -> None:
             session.push([row])
     assert session.matches == 2**19 - 1
     (message,) = told(caught)
-    assert " matches so far, over 17 events; limit=" in message
+    assert " matches so far, over 17 events; KEEP" in message
     with pytest.warns(ac.AceleraWarning, match="matches so far, over 19 events"):
         EVERY_CHOICE.run(FORTY[:19])
     with pytest.warns(ac.AceleraWarning, match="matches so far, over 19 events"):
@@ -166,3 +167,13 @@ def test_many_matches_of_many_events_are_not() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert ac.query("SELECT start MATCH A : B").run(rows).num_rows == 2 * LISTED_MATCHES
+
+
+def test_a_window_that_holds_everything_is_doubted() -> None:
+    """Times that were made of seconds as if these were microseconds lie within any window."""
+    table = pa.table({"type": ["A"] * 1_500, "ts": pa.array(range(1_500), pa.timestamp("us"))})
+    query = ac.query("SELECT start MATCH A ; A WITHIN 5 SECONDS")
+    with pytest.warns(ac.AceleraWarning, match=r"all of them within one window: .* the unit in which `ts` was made"):
+        assert query.run(table, order_by="ts").num_rows == 1_500 * 1_499 // 2
+    in_seconds = table.set_column(1, "ts", pa.array(range(1_500), pa.timestamp("s")))
+    assert query.run(in_seconds, order_by="ts").num_rows == 5 * 1_500 - 15

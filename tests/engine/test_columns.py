@@ -107,13 +107,19 @@ def call(functions: str, inner: st.SearchStrategy[ast.Expression]) -> st.SearchS
     return st.builds(lambda name, *given: ast.Call(name, given), st.sampled_from(functions.split()), inner)
 
 
+def chosen(inner: st.SearchStrategy[ast.Expression]) -> st.SearchStrategy[ast.Expression]:
+    condition = st.builds(ast.Binary, st.sampled_from(["<", "="]), inner, inner)
+    both, one = st.tuples(condition, inner, inner), st.tuples(condition, inner)
+    return (both | one).map(lambda given: ast.Call("if", given))
+
+
 def coalesce(inner: st.SearchStrategy[ast.Expression]) -> st.SearchStrategy[ast.Expression]:
     return st.lists(inner, min_size=1, max_size=3).map(lambda given: ast.Call("coalesce", tuple(given)))
 
 
 TEXTS = st.recursive(
     attributes("sssdr") | literals("", "a", "É", "a\nb", "%", "𝄞"),
-    lambda inner: st.one_of(call("lower upper trim", inner), binary("||", inner), coalesce(inner)),
+    lambda inner: st.one_of(call("lower upper trim", inner), binary("||", inner), coalesce(inner), chosen(inner)),
     max_leaves=2,
 )
 NUMBERS = st.recursive(
@@ -124,6 +130,7 @@ NUMBERS = st.recursive(
         call("abs floor sqrt", inner),
         call("length", TEXTS),
         coalesce(inner),
+        chosen(inner),
         inner.map(lambda operand: ast.Unary("-", operand)),
         st.builds(ast.Cast, inner, st.sampled_from(["int", "float"])),
     ),
@@ -242,6 +249,7 @@ BY_COLUMN = """
     n > 1 | n = 2 | n < l | n <> m | n BETWEEN 0 AND 2 | m > 9 | n IN (2, 3)
     length(s) > 1 | length(r) = 1 | s || 'x' = 'ax' | lower(s) = 'a' | upper(s) = 'SS' | upper(d) = 'AB' | trim(s) = 'a'
     coalesce(i, 5) = 5 | coalesce(i, u, l) = 1 | coalesce(f, 0.0) = 0 | coalesce(s, 'a') = 'a' | coalesce(b, TRUE)
+    if(b, i) = 1 | if(i > 1, s, 'a') = 'a' | if(b, t) > TIMESTAMP '2023-01-01' | if(f > 1, b, TRUE) | if(b, 1, 2) = 2
     NOT coalesce(b, FALSE) | CAST(i AS float) > 0.5 | CAST(l AS float) = 9007199254740992.0 | i = 1 AND s = 'a' OR b
 """
 BY_VALUE = """

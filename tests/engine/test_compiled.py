@@ -1,11 +1,13 @@
 """Kernels are compiled once, and again when something that they are made of has changed."""
 
 import errno
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from numba.core import caching
 
 import acelera as ac
 from acelera.engine.jit import AS_PYTHON, SOURCES, compiled, inner, kernel
@@ -44,6 +46,23 @@ def test_what_kernels_call_is_compiled_once_for_all_whole_numbers() -> None:
 
     assert kernel(calling)(np.array([7], np.int32)) == 2 + 3 + 8 + 2
     assert len(called.signatures) == 1
+
+
+@needs_numba
+def test_kernels_beside_their_sources_are_read_where_nobody_may_write(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in an image that another user runs; numba alone would look elsewhere."""
+    beside = getattr(caching, "InTreeCacheLocator", None) or caching._InTreeCacheLocator
+
+    def refuse(self: object) -> None:
+        raise PermissionError("read-only")
+
+    kernels: list[Any] = [advance, list_matches]
+    folders = {each: each._cache._cache_path for each in kernels}
+    assert ac.query("MATCH A").run([{"type": "A"}]).num_rows == 1  # so they are there
+    monkeypatch.setattr(beside, "ensure_cache_path", refuse)
+    for each, folder in folders.items():
+        assert caching.FunctionCache(each.py_func)._cache_path == folder
+    assert caching.FunctionCache(_one_more)._cache_path != str(Path(__file__).parent / "__pycache__")
 
 
 QUERIES = ["MATCH A ; B", "MATCH A AS a ; B AS b FILTER a.v < b.v", "SUMMARIZE count(*) MATCH A ; B"]

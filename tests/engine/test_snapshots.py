@@ -21,8 +21,7 @@ from acelera.automata.terms import UNSET, Unset
 from acelera.engine.storage import snapshots
 from acelera.engine.storage.snapshots import decode, encode, pack, unpack
 from acelera.language.aggregates import NULLED, Failure
-from acelera.language.events import Moment
-from acelera.tables import Opaque
+from acelera.language.events import Moment, Opaque
 
 
 def hashable(value: object) -> bool:
@@ -121,7 +120,7 @@ def test_a_set_with_nan_is_equal() -> None:
     ("value", "named"),
     [
         (Fraction(1, 3), "fractions.Fraction"),
-        (Opaque([1]), "acelera.tables.Opaque"),
+        (Opaque([1]), "acelera.language.events.Opaque"),
         (np.float64(1.0), "numpy.float64"),
         (np.int64(1), "numpy.int64"),
         (Color.RED, "Color"),

@@ -57,6 +57,7 @@ SAMPLES = {
     "length": "length(s) = 1",
     "coalesce": "coalesce(i, 1, 2) = 1",
     "nullif": "nullif(i, 1) = 2",
+    "if": "if(b, i, 3) = 1",
     "CAST AS int": "CAST(f AS int) = 1",
     "CAST AS float": "CAST(i AS float) = 1.5",
     "CAST AS string": "CAST(i AS string) = '1'",

@@ -101,8 +101,13 @@ PLACES = [
     "SELECT start, end MATCH A ; B FILTER A[v]",
     "SELECT start, end MATCH A ; B UNLESS (C FILTER C[v = v])",
     *(f"SELECT start, end MATCH A ; B FILTER A[CAST(v AS {kind}) IS NULL]" for kind in ("string", "int", "float")),
-    *(f"SELECT start, end MATCH A ; B FILTER A[{name}(v) = {name}(v)]" for name in FUNCTIONS if name != "nullif"),
+    *(
+        f"SELECT start, end MATCH A ; B FILTER A[{name}(v) = {name}(v)]"
+        for name in FUNCTIONS
+        if name not in ("nullif", "if")
+    ),
     "SELECT start, end MATCH A ; B FILTER A[nullif(v, v) IS NULL]",
+    "SELECT start, end MATCH A ; B FILTER A[if(type = 'A', v) IS NOT NULL]",
 ]
 AGGREGATED = [
     "SELECT {f}(x.v) AS r MATCH (A ; B)+ AS x WITHIN 4 EVENTS",

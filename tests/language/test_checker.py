@@ -179,12 +179,10 @@ def test_schemas(described: object) -> None:
         ({"Type": "string"}, {}, "did you mean `Type`"),
         ({"type": "int"}, {}, "event types are names"),
         ({"type": "string", "v": "integr"}, {}, "'integr' is not a type"),
-        ({"type": "string", "position": "int"}, {}, "rename the column"),
-        ({"type": "string", "time": "int", "ts": "timestamp"}, {"order_by": "ts"}, "rename the column"),
+        ({"type": "string", "position": "int", "n": "int"}, {"order_by": ["n", "position"]}, "rename the column"),
         ({"type": "string", "v": "int"}, {"order_by": "vv"}, "did you mean `v`"),
         ({"type": "string", "b": pa.list_(pa.int64())}, {"order_by": "b"}, "has no order"),
         ({"type": "string", "v": "int"}, {"type_column": None}, "event_type"),
-        ({"type": "string", "v": "int"}, {"event_type": "A"}, "rename the column"),
         ({"kind": "string", "v": "int"}, {"event_type": "A", "type_column": "kind"}, "only one of them"),
         ({"A": {"v": "int"}, "B": {"v": "string"}}, {}, "one type in all"),
         (pa.schema([("type", pa.string()), ("type", pa.string())]), {}, "occurs twice"),
@@ -195,6 +193,63 @@ def test_schemas(described: object) -> None:
 def test_schemas_that_are_refused(described: object, options: dict[str, Any], says: str) -> None:
     with pytest.raises(ac.SchemaError, match=says):
         ac.query("MATCH A").check(described, **options)
+
+
+COLUMNS = {"type": "string", "v": "int", "time": "int", "position": "string", "ts": "timestamp"}
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("SELECT A.time MATCH A", "`time` may be when an event happens, which `ts` tells, or the column `time`"),
+        ("SELECT A.v MATCH A FILTER A.position > 3", "`position` may be the position of an event"),
+        ("SELECT A.v MATCH A ; B FILTER A.v - A.position > B.v", "`position` may be"),
+        ("SELECT max(A.time) AS m MATCH A+", "`time` may be"),
+        ("SELECT A.v MATCH A+ FILTER A[increasing(time)]", "`time` may be"),
+        ("SELECT A.v MATCH A+ PROJECT A(v, time)", "`time` may be"),
+        ("SELECT A.v MATCH A PARTITION BY time", "`time` may be"),
+        ("SUMMARIZE sum(A.time) AS n MATCH A", "`time` may be"),
+        ("SELECT A MATCH A", "events are shown with all columns"),
+        ("MATCH A", "events are shown with all columns"),
+    ],
+)
+def test_a_column_called_as_what_every_event_has_is_refused_where_it_is_asked_for(text: str, says: str) -> None:
+    with pytest.raises(ac.QueryCheckError, match=says):
+        ac.query(text).check(COLUMNS, order_by="ts")
+
+
+def test_a_column_called_as_what_every_event_has_is_no_trouble_otherwise() -> None:
+    query = ac.query("SELECT A.v, start_time, count(B) AS n MATCH A ; B+ FILTER B[v > 3] PARTITION BY v WITHIN 1 HOUR")
+    assert query.check(COLUMNS, order_by="ts").names == ["A_v", "start_time", "n"]
+    types = {"A": {"v": "int", "ts": "timestamp", "time": "int"}, "B": {"v": "int", "ts": "timestamp"}}
+    assert ac.query("SELECT A.v MATCH A ; B").check(types, order_by="ts").names == ["A_v"]
+    with pytest.raises(ac.SchemaError, match="rename the column `position`"):
+        ac.query("SELECT A.v MATCH A").check(COLUMNS, order_by="ts", rows="events")
+    no_time = {name: kind for name, kind in COLUMNS.items() if name not in ("ts", "position")}
+    assert ac.query("SELECT A.time MATCH A").check(no_time).names == ["A_time"]  # where events have no time of theirs
+
+
+@pytest.mark.parametrize(
+    ("kind", "says"),
+    [
+        ("int", 'unit="s"'),
+        ("float", "--time-format epoch"),
+        ("date", "--time-format %Y-%m-%d"),
+        ("string", "--time-format '%d/%m/%Y %H:%M:%S'"),
+    ],
+)
+def test_a_window_in_time_needs_a_timestamp_and_it_is_told_how_to_make_one(kind: str, says: str) -> None:
+    with pytest.raises(ac.QueryCheckError, match="needs a stream with time") as error:
+        ac.query("MATCH A ; B WITHIN 5 MINUTES").check({"type": "string", "ts": kind}, order_by="ts")
+    assert says in str(error.value)
+
+
+def test_a_text_as_order_is_warned_of() -> None:
+    query, rows = ac.query("SELECT A.n MATCH A"), [{"type": "A", "n": "9"}, {"type": "A", "n": "10"}]
+    with pytest.warns(ac.AceleraWarning, match="'10' comes before '9'"):
+        query.check({"type": "string", "n": "string"}, order_by="n")
+    with pytest.warns(ac.AceleraWarning, match="`n` is text"):
+        assert [row["A_n"] for row in query.run(rows, order_by="n").to_pylist()] == ["10", "9"]
 
 
 def test_a_column_called_time_or_position_may_be_the_order() -> None:

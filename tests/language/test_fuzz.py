@@ -19,7 +19,7 @@ QUERIES = [*sorted({case.data["query"] for case in load_cases()}), *SUMMARIES * 
 TOKENS = (
     "SELECT SUMMARIZE FROM MATCH PARTITION BY WITHIN OVER EVERY HAVING AS FILTER PROJECT AGG OR AND ALL UNLESS ANY NOT IS IN BETWEEN LIKE NULL "
     "TRUE FALSE IGNORE NULLS KEEP LONGEST SHORTEST PER APART FOR LESS THAN end START( STRICT( NEXT( CAST( TIMESTAMP DATE INTERVAL EVENTS minutes same increasing prev count "
-    "sum log2_count abs A B x y price 1 2.5 1e9 'a' '2024-01-01' `q` * , . ; : :+ :* :{ { } {2} {1,3} {2,} + - / % || = <> < <= > >= <- ( ) [ ] -- ' ` "
+    "sum log2_count abs if DISTINCT A B x y price 1 2.5 1e9 'a' '2024-01-01' `q` * , . ; : :+ :* :{ { } {2} {1,3} {2,} + - / % || = <> < <= > >= <- ( ) [ ] -- ' ` "
     '" \\ { ? ! \n \t ſ é 🦊 \x00'
 ).split(" ")
 

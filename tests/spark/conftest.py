@@ -38,7 +38,7 @@ OPTIONS = {
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """A local Spark; tests that change its settings put them back."""
-    sql = pytest.importorskip("pyspark.sql", reason="pyspark is not installed: pip install acelera[spark]")
+    sql = pytest.importorskip("pyspark.sql", reason="pyspark is not installed: pip install '.[spark]'")
     home = os.environ.get("JAVA_HOME")
     if shutil.which("java") is None and not (home and Path(home, "bin", "java").exists()):
         pytest.skip("Spark needs Java 17 or newer; none is on the PATH and JAVA_HOME is not set")

@@ -23,19 +23,20 @@ from acelera.spark.buckets import Bucket
 from acelera.spark.hosting import watermark_of
 from acelera.spark.streaming import QueryTask
 from acelera.spark.waiting import Waiting
+from acelera.tables import with_fields
 from engine.test_sessions import EPOCH, shown, timed_cases
 
 SECOND = 1_000_000
 END_OF_TIME = 2**53
 
 
-def task_of(query: ac.Query, schema: pa.Schema) -> tuple[QueryTask, list[str], list[str]]:
+def task_of(query: ac.Query, schema: pa.Schema, ties: str = "error") -> tuple[QueryTask, list[str], list[str]]:
     """What a worker is sent, the columns that travel, and those by which rows are spread."""
-    compiled = query._compiled(query._schema(schema, "ts", "type", None))
+    compiled = query._compiled(query._schema(schema, "ts", "type", None), ties=ties)
     split_by = () if distances_matter(compiled.checked, compiled.plan) else compiled.plan.split_by
     keys = [*(key.name for key in query.ast.partition_by), *split_by]
-    columns = compiled.columns_read()
-    return QueryTask(Task(compiled, ()), tuple(columns)), columns, keys
+    columns = compiled.columns_read() if ties == "error" else list(schema.names)
+    return QueryTask(Task(compiled, (), ties=ties), tuple(columns)), columns, keys
 
 
 class Kept(dict[int, bytes]):
@@ -131,14 +132,22 @@ def spread(table: pa.Table, keys: list[str], buckets: int, columns: list[str]) -
 
 
 @st.composite
-def arrivals(draw: st.DrawFn) -> tuple[ac.Query, list[pa.Table], int, bool]:
-    """A query, a stream as it arrives in micro-batches, the watermark's delay in ms, and whether rows may be late."""
+def arrivals(draw: st.DrawFn) -> tuple[ac.Query, list[pa.Table], int, bool, str]:
+    """A query, a stream as it arrives in micro-batches, the watermark's delay in ms, whether rows may be late, and what
+    is done with ties; if they are no error, there are some.
+    """
     query, table = draw(timed_cases())
+    ties = draw(st.sampled_from(["error", "error", "any", "drop"]))
+    if ties != "error" and table.num_rows:
+        rows = st.integers(0, table.num_rows - 1)
+        table = table.take(pa.array([*range(table.num_rows), *draw(st.lists(rows, max_size=3))], pa.int64()))
     size = table.num_rows
     parts = draw(st.lists(st.sampled_from([0, 1, 999, 1000, 500_500]), min_size=size, max_size=size))
     begin = draw(st.sampled_from([0, 0, micros_of(datetime.datetime(1970, 1, 1)) - 7 * SECOND]))
     times = [time + part + begin for time, part in zip(micros(table), parts, strict=True)]
     zone = draw(st.sampled_from([None, "UTC", "America/Santiago"]))
+    if ties != "error":
+        times = [time // (4 * SECOND) * 4 * SECOND for time in times]
     table = table.set_column(table.column_names.index("ts"), "ts", pa.array(times, pa.timestamp("us", zone)))
     delay, late = draw(st.sampled_from([0, 1500, 6000])), draw(st.booleans())
     most = 30 * SECOND if late else delay * 1000
@@ -146,7 +155,7 @@ def arrivals(draw: st.DrawFn) -> tuple[ac.Query, list[pa.Table], int, bool]:
     arrive = sorted(range(size), key=lambda row: times[row] + shift[row])
     cuts = sorted({0, size, *draw(st.lists(st.integers(0, size), max_size=4))})
     batches = [table.take(pa.array(arrive[one:two], pa.int64())) for one, two in itertools.pairwise(cuts)]
-    return query, batches, delay, late
+    return query, batches, delay, late, ties
 
 
 def micros_of(moment: datetime.datetime) -> int:
@@ -160,14 +169,14 @@ SIZES = st.sampled_from([(1 << 12, 1 << 17, 32), (1, 2, 1), (2, 3, 0), (3, 100, 
 @pytest.mark.property
 @given(arrival=arrivals(), buckets=st.sampled_from([1, 2, 16]), data=st.data())
 def test_arrival_changes_nothing(arrival: tuple[Any, ...], buckets: int, data: st.DataObject) -> None:
-    query, batches, delay, may_be_late = arrival
+    query, batches, delay, may_be_late, ties = arrival
     assume(batches)
     kept = in_time(batches, delay)
     try:
-        expected = query.run(kept, order_by="ts", method="automaton", until=END_OF_TIME)
+        expected = query.run(kept, order_by="ts", method="automaton", until=END_OF_TIME, ties=ties)
     except ac.AggregateError:
         assume(False)
-    task, columns, keys = task_of(query, kept.schema)
+    task, columns, keys = task_of(query, kept.schema, ties)
     forgets = iter(lambda: data.draw(st.booleans()), None)
     number = buckets if keys else 1
     spark = Spark(task, number, delay, forgets)
@@ -175,7 +184,7 @@ def test_arrival_changes_nothing(arrival: tuple[Any, ...], buckets: int, data: s
         for name, value in zip(("SMALL", "LARGE", "MANY"), data.draw(SIZES), strict=True):
             patch.setattr(waiting, name, value)
         for batch in batches:
-            spark.read(spread(batch, keys, number, columns))
+            spark.read(spread(with_fields(batch, task.task.query.schema), keys, number, columns))
         spark.finish()
     assert spark.late == sum(batch.num_rows for batch in batches) - kept.num_rows
     assert may_be_late or not spark.late
@@ -310,3 +319,30 @@ def test_many_rows_are_cut_by_time() -> None:
     assert min(piece.first for piece in rows_waiting.listed) == min(
         time for time in times.cast(pa.int64()).to_pylist() if time >= 10**8
     )
+
+
+def test_what_a_bucket_tells_of_a_micro_batch() -> None:
+    """Counts are those of one visit; what is held is known of a bucket that is not looked into, too."""
+    query = ac.query("SELECT start_time MATCH A ; B WITHIN 10 SECONDS")
+    task, _, _ = task_of(query, SCHEMA, "drop")
+    bucket = Bucket(task, Waiting(Kept(), "ts"), None)
+
+    def visited(*timed: tuple[str, int | None], watermark: int) -> tuple[int, ...]:
+        nonlocal bucket
+        if timed:
+            bucket.add(rows(*timed))
+        list(bucket.advance(watermark * SECOND))
+        told = bucket.told[:-1]
+        if bucket.running is not None:
+            taken = bucket.running.snapshot()
+            bucket.snapshot = lambda: taken
+            bucket.counts = bucket.counts._replace(state_bytes=len(taken))
+        assert bucket.told.state_bytes > 0
+        bucket = Bucket.of(task, bucket.waiting.pieces, bucket.index, bucket.snapshot, 0, bucket.due)
+        return told
+
+    # events, tied, dropped, matches, rows that wait, partial matches
+    assert visited(("A", 1), ("A", 1), ("B", 1), ("A", 9), watermark=0) == (0, 0, 0, 0, 4, 0)
+    assert visited(watermark=1) == (2, 1, 1, 1, 1, 1)  # A and B at 1
+    assert visited(watermark=2) == (0, 0, 0, 0, 1, 1)
+    assert visited(("B", 9), ("A", 0), watermark=9) == (2, 1, 0, 2, 0, 1)

@@ -203,7 +203,8 @@ def test_what_is_refused(to_frame: ToFrame) -> None:
     for given, options, message in (
         ({"p": frame, "q": table}, {}, "the changes of `p` are in a Spark frame, those of `q` are not"),
         ({"p": frame, "q": frame}, {"delay": "1 minute"}, "delay=… is for streams: in a frame that is all there"),
-        ({"p": table, "q": table}, {"delay": "1 minute"}, "delay=… is for streams of Spark"),
+        ({"p": table, "q": table}, {"delay": "1 minute"}, "delay=… is for streams: in a table"),
+        ({"p": frame, "q": frame}, {"checkpoint": "c"}, "checkpoint=… is for streams: a frame that is all there has"),
         ({"p": frame, "q": frame}, {"method": "semantics"}, "method='semantics' takes tables"),
     ):
         with pytest.raises(UsageError, match=message):

@@ -71,7 +71,7 @@ def streaming(text: str, files: Files, delay: str | None = "20 seconds") -> Rule
     for name in program.relations:
         own = frame.filter(frame.relation == name).drop("relation")
         sources[name] = cdc.changes(own if delay is None else own.withWatermark("ts", delay))
-    found: RuleFrames = program.run(sources)
+    found: RuleFrames = program.run(sources, checkpoint=files.folder / "checkpoint")
     return found
 
 
@@ -107,6 +107,8 @@ def test_a_stream_gives_what_tables_give(name: str, spark: Any, tmp_path: Path) 
     files.put(arriving.slice(0, 40))
     progress = files.run(streaming(text, files).frame)
     before = files.found().num_rows
+    with pytest.raises(ac.SnapshotError, match="the checkpoint belongs to another program"):
+        streaming("monitor p; Any: p(X) -> write(X.k);", files)
     files.put(arriving.slice(40))
     files.put(last(table, 90))
     found = streaming(text, files)

@@ -21,8 +21,10 @@ pytest.importorskip("pyspark")
 from acelera.cli import main
 from acelera.cli.group import LackingError
 from acelera.cli.inputs import find_inputs
+from acelera.cli.reading import Reading
 from acelera.cli.sources import sources_of
 from acelera.cli.spark import spark_session as sessions
+from acelera.cli.spark.spark_bad_rows import without_bad
 from acelera.cli.spark.spark_errors import told_in_short
 from acelera.cli.spark.spark_files import frames_of
 from acelera.spark.schemas import arrow_schema
@@ -135,7 +137,7 @@ def test_columns_of_text_have_the_types_and_values_that_they_have_in_process(spa
     with sessions.with_options(spark, sessions.OPTIONS):
         for name in ("t.csv", "t.json"):
             inputs = find_inputs([str(tmp_path / name)], None)
-            frame = frames_of(spark, inputs, [])[None]
+            frame = without_bad(frames_of(spark, inputs, [])[None], Reading())
             (source,) = sources_of(inputs, [], lambda _: None)
             there = {each.name: each.type for each in arrow_schema(frame)}
             here = {each.name: each.type for each in source.schema}
@@ -154,8 +156,8 @@ def test_columns_of_text_have_the_types_and_values_that_they_have_in_process(spa
             ("late.csv", "ts,type\n2024-01-02T09:00:00,A\n,A\n", "error: a row "),
             ("broken.json", '{"ts":"2024-01-02T09:00:00","type":"A"}\n{"ts":\n', "error: Spark: "),
             ("broken.parquet", "nothing", "error: Spark: "),
-            ("columns.csv", "ts,type\n2024-01-02T09:00:00\n", "error: Spark: "),
-            ("day.csv", "ts,type\n2024-13-02T09:00:00,A\n", "error: Spark: "),
+            ("columns.csv", "ts,type\n2024-01-02T09:00:00\n", "error: {folder}/columns.csv, values for other than 2"),
+            ("day.csv", "ts,type\n2024-13-02T09:00:00,A\n", "error: {folder}/day.csv, column ts: '2024-13-02T"),
         ],
         3,
     ),
@@ -167,9 +169,26 @@ def test_what_workers_find_wrong_is_told_in_a_line(
     (tmp_path / "q.acel").write_text("SELECT start_time MATCH A WITHIN 1 MINUTE")
     result = acelera("run", "q.acel", name, "--order-by", "ts", "-o", "out.parquet")
     assert result.exit_code == 1
-    assert result.stderr.startswith(says)
+    assert result.stderr.startswith(says.replace("{folder}", str(tmp_path)))
     assert "Traceback" not in result.stderr and result.stderr.count("\n") == 1
     assert sorted(each.name for each in tmp_path.iterdir()) == sorted(["q.acel", name])
+
+
+def test_times_in_a_wrong_unit_and_arrays(acelera: Callable[..., Result], tmp_path: Path) -> None:
+    given = ["run", "q.acel", "--order-by", "ts", "--time-format", "epoch", "-o", "out.parquet"]
+    (tmp_path / "q.acel").write_text("SELECT start_time FROM A MATCH A")
+    (tmp_path / "x.json").write_text('{"ts": 0}\n{"ts": 1533123640000}\n')
+    (tmp_path / "x.csv").write_text("ts\n0\n1533123640000\n")
+    for name in ("x.json", "x.csv"):
+        says = f"error: {tmp_path}/{name}, column ts: '1533123640000' as epoch is in the year 50552; is it epoch-ms?"
+        assert acelera(*given, name).stderr.startswith(says)
+    (tmp_path / "x.json").write_text('[{"ts": 0}]\n')
+    assert "`x.json` is a JSON array; JSON lines are wanted" in acelera(*given, "x.json").stderr
+    (tmp_path / "x.csv").write_text("ts\n0\n1,2\n")
+    told = acelera(*given, "x.csv").stderr
+    assert "values for other than 1 columns" in told and told.endswith(
+        "is it --delimiter? --bad-rows skip leaves such rows out\n"
+    )
 
 
 def test_debug_shows_all(acelera: Callable[..., Result], tmp_path: Path) -> None:
@@ -238,6 +257,10 @@ def test_a_stream_goes_on_from_its_checkpoint(acelera: Callable[..., Result], tm
     first = acelera(*given)
     assert first.exit_code == 0, first.stderr
     assert first.stderr.splitlines()[0] == "batch 0: 4 events, 0 matches, 0 late, no watermark yet"
+    other = acelera("run", EXAMPLES / "rise.acel", *STREAM)  # before it starts: no rows have come
+    assert other.exit_code == 1
+    assert other.stderr.startswith("error: the checkpoint belongs to another query")
+    assert other.stderr.endswith("go on with the query that it was made by\n")
     put(tmp_path / "in" / "2.csv", [*lines[:1], *lines[5:], "2024-01-02T12:00:00,BUY,ACME,1.0,1"], 2)
     put(tmp_path / "in" / "3.csv", [*lines[:2]], 3)
     second = acelera(*given)
@@ -260,17 +283,65 @@ def test_a_stream_goes_on_from_its_checkpoint(acelera: Callable[..., Result], tm
     assert "watermark 2024-01-02T11:59:00" in second.stderr
 
 
-@pytest.mark.slow  # tests/spark/test_buckets.py has it without a stream
-def test_a_checkpoint_belongs_to_its_query(acelera: Callable[..., Result], tmp_path: Path) -> None:
-    lines = (EXAMPLES / "ticks.csv").read_text().splitlines()
+def lines_of(path: str) -> list[bytes]:
+    """The lines of CSV in a file, or in those of a folder, in any order; the names of columns once."""
+    files = sorted(Path(path).glob("part-*")) if Path(path).is_dir() else [Path(path)]
+    parts = [file.read_bytes().splitlines() for file in files]
+    assert len({part[0] for part in parts}) == 1
+    return [parts[0][0], *sorted(line for part in parts for line in part[1:])]
+
+
+AIS = """# Timestamp;Name;Lat;SOG;d;n
+31/12/2024 00:00:00;"a ""b""; c";55,1;12,3;2024-01-31;7
+31/12/2024 00:00:10;grün;55,2;0,0;;100000000
+31/12/2024 00:00:20;Unknown;;3,5;2024-01-31;
+31/12/2024 00:00:30;x;Unknown;1,5;2024-01-31;1
+31/12/2024 00:00:40;#x;55,4;1e21;2024-02-30;1
+31/12/2024 00:00:50;;55,5
+31/12/2024 00:01:00;"";-0,5;NaN;2024-01-31;1
+"""
+SHIPS = "SELECT a.name, a.ts, a.sog AS fast, b.sog, b.lat, a.lat > 55 AS far, a.d, a.n FROM A MATCH A AS a : A AS b"
+
+
+def test_messy_files_are_read_as_in_process(acelera: Callable[..., Result], tmp_path: Path) -> None:
+    """In batches and in a stream, with the same lines of CSV; bad rows are named, or left out and counted."""
     (tmp_path / "in").mkdir()
-    put(tmp_path / "in" / "1.csv", lines[:5], 1)
-    assert acelera("run", EXAMPLES / "swing.acel", *STREAM).exit_code == 0
-    put(tmp_path / "in" / "2.csv", [lines[0], "2024-01-02T12:30:00,BUY,ACME,1.0,1"], 2)
-    other = acelera("run", EXAMPLES / "rise.acel", *STREAM)
-    assert other.exit_code == 1
-    assert other.stderr.startswith("error: the checkpoint belongs to another query")
-    assert other.stderr.endswith("go on with the query that it was made by\n")
+    (tmp_path / "in" / "a b+c.csv").write_bytes(AIS.encode("cp1252"))
+    (tmp_path / "q.acel").write_text(SHIPS.replace("a.ts", "a.time AS ts") + " WITHIN 1 HOUR")
+    Path("types.json").write_text('{"sog": "float", "lat": "float", "d": "date"}')
+    given = [
+        "run",
+        "q.acel",
+        "in",
+        "--schema",
+        "types.json",
+        "--delimiter",
+        ";",
+        "--decimal",
+        ",",
+        "--encoding",
+        "cp1252",
+    ]
+    given += ["--rename", "# Timestamp=ts", "--rename", "Name=name", "--rename", "Lat=lat", "--rename", "SOG=sog"]
+    given += ["--order-by", "ts", "--time-format", "%d/%m/%Y %H:%M:%S"]
+    refused = acelera(*given, "-o", "refused.csv")
+    says = f"error: {tmp_path}/in/a b+c.csv, values for other than 6 columns, in the line: 31/12/2024 00:00:50;;55,5"
+    assert refused.exit_code == 1 and refused.stderr.startswith(says)
+    given += ["--bad-rows", "skip"]
+    for name, where in (("here.csv", ["--in-process"]), ("there.csv", [])):
+        result = acelera(*given, "-o", name, *where)
+        assert result.exit_code == 0 and "4 events, 3 matches, 3 bad rows skipped, " in result.stderr, result.stderr
+    assert lines_of("here.csv") == lines_of("there.csv")
+    stream = ["--stream", "--once", "--checkpoint", "state", "--watermark", "0 seconds", "-o", "found.csv"]
+    started = acelera(*given, *stream)
+    assert started.exit_code == 0 and "4 events, 3 matches, 3 bad rows skipped, " in started.stderr, started.stderr
+    assert lines_of("found.csv") == lines_of("here.csv")
+    kept = json.loads((tmp_path / "state" / "acelera" / "columns.json").read_text())["types"]
+    assert kept["n"] == "int64" and kept["ts"] == "timestamp[us, tz=UTC]"
+    later = "\n".join([AIS.splitlines()[0], "31/12/2024 01:00:00;x;1,5;1,5;;1.5", ""])
+    (tmp_path / "in" / "later.csv").write_text(later)
+    again = acelera(*[each for each in given if each not in ("--bad-rows", "skip")], *stream)
+    assert again.exit_code == 1 and f"{tmp_path}/in/later.csv, column n: '1.5' is no int64" in again.stderr
 
 
 def put(path: Path, lines: list[str], when: int) -> None:

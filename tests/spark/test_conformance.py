@@ -79,7 +79,7 @@ def result_schema(query: ac.Query, case: Case) -> pa.Schema:
 
 @pytest.mark.parametrize("case", thinned(chosen(), 20), ids=str)
 def test_case(case: Case, to_frame: Callable[[pa.Table], Any]) -> None:
-    if "ties" in case.data:
+    if case.data.get("ties") == "keep":
         pytest.skip("ties='keep' is refused: rows of a frame have no order of arrival")
     case = with_order(case, times=case.bag_union == "once")
     judge(case, lambda: run(case, to_frame))

@@ -69,6 +69,7 @@ def agree(query: ac.Query | str, table: pa.Table, frame: Any, **options: Any) ->
         ("MATCH A ; B", {"order_by": "TS"}, ac.SchemaError, "there is no column `TS`"),
         ("MATCH A ; B", {"order_by": None}, ac.UsageError, "have no order of their own; say it with order_by"),
         ("MATCH A ; B", {"ties": "keep"}, ac.UsageError, "have no order of arrival"),
+        ("MATCH A ; B", {"checkpoint": "c"}, ac.UsageError, "checkpoint=… is for streams"),
         ("MATCH A ; B", {"method": "automaton"}, ac.UsageError, "is for tables in this process"),
         ("MATCH A ; B", {"method": "semantics"}, ac.UsageError, "is for tables in this process"),
         ("MATCH A ; B", {"type_column": "kind"}, ac.SchemaError, "there is no column `kind`"),
@@ -150,8 +151,10 @@ WINDOWS = ["", " WITHIN 5 EVENTS", " WITHIN 5 SECONDS"]
 @pytest.mark.parametrize("window", thinned(WINDOWS, 2))
 def test_ties(window: str, to_frame: ToFrame) -> None:
     query = ac.query(f"MATCH A ; B{window}")
-    with pytest.raises(Exception, match=r"DataError: two rows tie: both have ts = 2024-01-01 00:00:03"):
+    with pytest.raises(Exception, match=r"DataError: two rows tie: both have ts = 2024-01-01 00:00:03") as raised:
         query.run(to_frame(TIED), order_by="ts").collect()
+    told = str(raised.value).splitlines()
+    assert "Traceback" not in str(raised.value) and told[-1].startswith("acelera.errors.DataError: two rows tie")
     agree(
         query,
         TIED.append_column("n", pa.array(range(6))),
@@ -605,3 +608,14 @@ def test_explain(text: str, lines: list[str], to_frame: ToFrame) -> None:
     told = ac.query(text).explain(to_frame(EVENTS), order_by="ts").split("\nspark\n")[1]
     for line in lines:
         assert line in told
+
+
+def test_columns_called_as_what_every_event_has_are_no_trouble(spark: Any) -> None:
+    rows = [(1, "A", "x", 9, 1.5), (2, "B", "y", 8, 2.5), (3, "B", "z", 7, 3.5)]
+    frame = spark.createDataFrame(rows, "ts long, type string, time string, position int, v double")
+    frame = frame.withColumn("ts", frame.ts.cast("timestamp"))
+    query = ac.query("SELECT A.v AS a, B.v AS b MATCH A ; B FILTER A.v < B.v WITHIN 1 MINUTE")
+    there = query.run(frame, order_by="ts").toArrow().to_pylist()
+    assert sorted(there, key=repr) == query.run(frame.toArrow(), order_by="ts").to_pylist()
+    with pytest.raises(ac.QueryCheckError, match="rename the column `time`"):
+        ac.query("SELECT A.time MATCH A ; B").run(frame, order_by="ts")

@@ -115,6 +115,11 @@ OTHERS = """
     d BETWEEN DATE '1900-01-01' AND e | n BETWEEN 0 AND 1.5 | n BETWEEN m AND w | NOT (i = 1 OR f > 1) | NOT (i = 1 AND f > 1)
     i = 1 OR f > 1 | i = 1 AND f > 1 OR s = 'a' | NOT (f > 1 AND f < 2) | NOT f > 1 | NOT f = f | NOT NOT f > 1 | f = f OR f IS NULL
     type = 'a' | type IN ('a', 'A') | time > TIMESTAMP '1970-01-01' | time = t
+    i + 1 > 2 | l + 1 > 0 | l + k > 0 | l - k < 0 | l * k = 1 | l * l > 0 | tiny + i = 0 | tiny * tiny > 127 | i * i > 4294967295 | (l + k) IS NULL
+    (l - k) IS NULL | (l * k) IS NULL | -i > 0 | -l < 0 | (-l) IS NULL | -tiny = 128 | f + h > 1 | f - f = 0 | f * 0 = 0 | g + 0.1 > 0.2 | l + f > 0
+    (f - h) IS NULL | -f < 0 | -f = f | f / h > 1 | i / j = 1 | l / 3 > 1.5 | (f / 0) IS NULL | (i / j) IS NULL | i / 0 = 1 | 1 / f < 0
+    i + j BETWEEN 0 AND 2 | (i + 1) * 2 - j >= l | i + j IN (l, 2) | (f + h) * g = f * g + h * g | l * 1.0 = k | l * 2 = k + k
+    f = f | f <> f | f <= f | f < f | NOT f >= f | l = l | l <> l | s = s | s > s | (s = s) IS NULL | (f >= f) IS NULL | b = b | t = t | 1 = 1 | 2 <> 2
 """
 
 PATTERNS = r"""
@@ -150,7 +155,7 @@ def split(pair: str) -> tuple[str, str]:
 
 
 LEFT_TO_PYTHON = """
-    i + 1 > 2 | l + 1 > 0 | -i > 0 | abs(i) = 1 | length(s) = 1 | lower(s) = 'a' | trim(s) = 'a' | s || 'x' = 'ax' | CAST(s AS int) = 1
+    i % 2 = 1 | n + 1 > 2 | abs(i) = 1 | length(s) = 1 | lower(s) = 'a' | trim(s) = 'a' | s || 'x' = 'ax' | CAST(s AS int) = 1
     coalesce(i, 1) = 1 | i IN (1, NULL) | i BETWEEN NULL AND 3 | x = 1 | x > n | x < f | position = 1 | s = 'a\0b' | b AND NULL
     t > TIMESTAMP '2024-01-01 00:00:00.000000001' | t - u > INTERVAL 1 DAYS
 """

@@ -120,10 +120,15 @@ def test_a_stream_derives_what_the_judge_does(spark: Any, tmp_path: Path) -> Non
     files = files_of(spark, tmp_path, shuffled.slice(0, 20), shuffled.slice(20, 20))
 
     def run() -> list[Any]:
-        return files.run(run_streaming(files.frame("20 seconds", 2), task).frame)
+        checkpoint = tmp_path / "checkpoint"  # which is not there at first
+        return files.run(run_streaming(files.frame("20 seconds", 2), task, checkpoint=checkpoint).frame)
 
     progress = run()
     before = len(found(spark.read.parquet(files.sink)))
+    other = ac.xchangeeq("DETECT hot { area { var A } } ON temp {{ area {{ var A }} }} END")
+    with pytest.raises(ac.SnapshotError, match="the checkpoint belongs to another program"):
+        options: dict[str, Any] = {"begin": "since", "end": "until", "type_column": "kind"}
+        other.run(files.frame("20 seconds", 2), **options, checkpoint=tmp_path / "checkpoint")
     files.put(shuffled.slice(40))
     files.put(last_rows(table, 400))
     progress += run()

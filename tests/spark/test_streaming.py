@@ -96,7 +96,7 @@ QUERIES = [
     "SELECT x, m, start_time MATCH (A ; B : C) AS x AGG m[most <- max(x.d)] PARTITION BY s, k WITHIN 9 EVENTS",
     "MATCH (A ; C) UNLESS B PARTITION BY k WITHIN 30 SECONDS",
     "MATCH (A ; B) UNLESS C FOR 10 SECONDS PARTITION BY k WITHIN 20 SECONDS",  # matches wait
-    "MATCH (A AS a ; B) UNLESS (C AS c FILTER c.v > a.v) FOR 20 SECONDS WITHIN 9 SECONDS",  # for what they hold
+    "MATCH (A AS one ; B) UNLESS (C AS c FILTER c.v > one.v) FOR 20 SECONDS WITHIN 9 SECONDS",  # for what they hold
     "MATCH (A ; B) AS x FILTER x[same(s)] WITHIN 15 SECONDS",  # split by what is common to all events of a match
 ]
 
@@ -223,14 +223,18 @@ def test_a_checkpoint_is_taken_up_by_its_query_alone(
         files.put(arriving.slice(begin, 150))
     files.run(query.run(files.frame(), order_by="ts"))
     before = files.found().num_rows
+    other, checkpoint = ac.query("MATCH A ; B ; D PARTITION BY k WITHIN 20 SECONDS"), files.folder / "checkpoint"
+    with pytest.raises(ac.SnapshotError, match="the checkpoint belongs to another query"):
+        other.run(files.frame(), order_by="ts", checkpoint=checkpoint)
     files.put(arriving.slice(600, 150))
-    other = ac.query("MATCH A ; B ; D PARTITION BY k WITHIN 20 SECONDS")
-    with pytest.raises(Exception, match="the checkpoint belongs to another query"):
+    with pytest.raises(
+        Exception, match=r"worker: acelera\.errors\.SnapshotError: the checkpoint belongs to another query"
+    ):
         files.run(other.run(files.frame(), order_by="ts"))
     files.put(arriving.slice(750))
     files.put(last_row(table.schema))
     conf("spark.sql.session.timeZone", "America/Santiago")  # rows that wait came with times of another zone
-    files.run(query.run(files.frame(), order_by="ts"))
+    files.run(query.run(files.frame(), order_by="ts", checkpoint=checkpoint))
     conf("spark.sql.session.timeZone", "UTC")
     expected = query.run(table, order_by="ts")
     assert 0 < before < expected.num_rows
@@ -264,6 +268,8 @@ def test_late_rows_have_a_column_of_their_own(empty: Files) -> None:
         query.run(empty.spark.read.parquet(empty.source), order_by="ts", late_events="late rows")
     with pytest.raises(ac.UsageError, match="late_events=… is for streaming DataFrames"):
         query.run(zoned(long_stream(1)), order_by="ts", late_events="late rows")
+    with pytest.raises(ac.UsageError, match="checkpoint=… is for streaming DataFrames"):
+        query.run([{"type": "A"}], checkpoint="checkpoint")
 
 
 @pytest.fixture

@@ -32,6 +32,7 @@ APART = """
 STREAM rise AS SELECT k, b.v AS v MATCH A AS a ; B AS b FILTER b.v > a.v PARTITION BY k WITHIN 3 SECONDS;
 STREAM both AS SELECT x.k AS one, y.k AS two MATCH rise AS x ; rise AS y FILTER x.k <> y.k WITHIN 30 SECONDS;
 """
+OTHER = "STREAM rise AS SELECT k MATCH A AS a ; B AS b PARTITION BY k WITHIN 3 SECONDS;"
 
 
 def rows(size: int, seed: int = 1) -> pa.Table:
@@ -118,9 +119,11 @@ def run_stream(text: str, table: pa.Table, arrived: pa.Table, pieces: int, spark
             files.put(arrived.take(pa.array(part)))
         if half is not parts[: pieces // 2] and len(half) and half[-1] is parts[-1]:
             files.put(last_row(table.schema, latest))
-        streamed = program.run(files.frame("1 minute", 1), **ORDER)
+        streamed = program.run(files.frame("1 minute", 1), **ORDER, checkpoint=folder / "checkpoint")
         progress += files.run(streamed.frame)
     assert late_events(progress) == 0
+    with pytest.raises(ac.SnapshotError, match="the checkpoint belongs to another program"):
+        ac.program(OTHER).run(files.frame("1 minute", 1), **ORDER, checkpoint=folder / "checkpoint")
     return streamed_tables(files.found(), program.check(table, **ORDER))
 
 

@@ -90,6 +90,8 @@ def test_what_is_no_program() -> None:
         program.run(ROWS, order_by=3)
     with pytest.raises(UsageError, match="late_events"):
         program.run(ROWS, order_by="ts", late_events="late")
+    with pytest.raises(UsageError, match="checkpoint=… is for streaming DataFrames"):
+        program.run(ROWS, order_by="ts", checkpoint="checkpoint")
     with pytest.raises(SchemaError, match="there is no column `kind`"):
         program.run(ROWS, order_by="ts", type_column="kind")
 

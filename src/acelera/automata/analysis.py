@@ -25,6 +25,15 @@ from acelera.automata.terms import (
 from acelera.language.events import STREAM
 
 
+def attributes_asked(automaton: Acea) -> list[str]:
+    """The attributes of events that an automaton, or a guard of it, speaks of."""
+    terms: list[Term] = []
+    for label in (t.label for each in (automaton, *automaton.guards) for t in each.transitions):
+        terms += [*(term for _, term in label.assign), *label.predicate]
+        terms += [term for _, bag in label.marks for mark in bag for term in mark.terms()]
+    return [part.name for term in terms for part in subterms(term) if isinstance(part, Attr)]
+
+
 def needed_registers(automaton: Acea) -> list[frozenset[str]]:
     """For each state the registers that matter for what follows."""
     needed: list[frozenset[str]] = [frozenset()] * automaton.states

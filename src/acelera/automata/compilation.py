@@ -424,6 +424,7 @@ def strip(mark: Mark, names: tuple[str, ...], schema: Schema | None) -> Mark:
     """The mark with only these attributes."""
     type_column = schema.type_column if schema is not None else "type"
     typed = mark.typed and bool({"type", type_column} & set(names))
+    names = names if schema is None else tuple(schema.whole(names))
     if mark.fields is not None:
         return replace(mark, fields=tuple(item for item in mark.fields if item[0] in names), typed=typed)
     columns = sorted(names if schema is None else set(names) & set(schema.columns))

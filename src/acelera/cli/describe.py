@@ -17,12 +17,13 @@ from acelera.cli.options import (
     QUERY,
     SCHEMA,
     TYPE_COLUMN,
+    how_files_are_read,
     sources_of_changes,
     times_of_events,
 )
 from acelera.cli.outputs import not_written, refuse_folder
 from acelera.cli.printing import say, say_pairs, tell
-from acelera.cli.program_or_query import language_in, refuse_options
+from acelera.cli.program_or_query import language_in, refuse_options, refuse_reading
 from acelera.files import beside, is_special
 from acelera.query import query
 
@@ -40,6 +41,7 @@ PICTURES = {".dot": "dot", ".gv": "dot", ".mmd": "mermaid", ".mermaid": "mermaid
 @times_of_events
 @sources_of_changes
 @FORMAT
+@how_files_are_read
 @click.pass_context
 def check(context: click.Context, /, **given: Any) -> None:
     """Check the query in the file QUERY (- for standard input), against a schema if one is given.
@@ -90,6 +92,7 @@ def check(context: click.Context, /, **given: Any) -> None:
 @times_of_events
 @sources_of_changes
 @FORMAT
+@how_files_are_read
 @click.pass_context
 def explain(context: click.Context, /, **given: Any) -> None:
     """Say what the query in the file QUERY does: its variables, its automaton, what must be remembered.
@@ -128,6 +131,7 @@ def _refuse_data(given: dict[str, Any]) -> None:
             f"INPUTs are for programs, which are files .xceq; the columns of a query are told by --schema, not by "
             f"`{given['arguments'][0]}`"
         )
+    refuse_reading(given)
 
 
 def _options(given: dict[str, Any]) -> dict[str, Any]:

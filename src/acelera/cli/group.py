@@ -7,16 +7,17 @@ import re
 import sys
 import traceback
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
 import click
 
-from acelera.cli.interrupts import INTERRUPTED, end_on_interrupt
+from acelera.cli.interrupts import INTERRUPTED, TERMINATED, TerminatedError, end_on_interrupt
 from acelera.cli.printing import tell, visible
 from acelera.errors import AceleraError, AceleraWarning
 from acelera.files import reason, undo_unfinished
+from acelera.language.sorting import TIES
 from acelera.version import __version__
 
 WRONG, USAGE, LACKING = 1, 2, 3
@@ -64,10 +65,11 @@ class _Group(click.Group):
             told = in_change_options if context.obj.get("language") == "trepl" else in_options
             tell(f"error: {told(str(error))}")
             context.exit(WRONG)
-        except KeyboardInterrupt:
+        except KeyboardInterrupt as error:
             undo_unfinished()
-            tell("interrupted")
-            context.exit(INTERRUPTED)
+            terminated = isinstance(error, TerminatedError)
+            tell("terminated" if terminated else "interrupted")
+            context.exit(TERMINATED if terminated else INTERRUPTED)
 
 
 @contextmanager
@@ -100,7 +102,8 @@ _OPTION = re.compile(r"(?<![`'\"])\b(order_by|type_column|event_type|partition_b
 _TOLD = re.compile(r"(?<!var )\b(time|begin|end|time_unit|longest)=(?:…|'([^'\n]*)')")
 _LONGEST = re.compile(r"\blongest=\{'([^'\n]*)': (?:…|'([^'\n]*)')\}")
 _PHRASES = {
-    "ties='keep'": "--ties keep",
+    **{f"ties='{which}'": f"--ties {which}" for which in TIES},
+    "limit=… makes": "--limit makes",
     "give a mapping of labels to schemas": "name the label of each input: LABEL=path",
 }
 
@@ -114,12 +117,26 @@ def in_options(message: str) -> str:
     'no column `order_by`; add one to --order-by'
     >>> in_options("longest={'temp': …}: needs time_unit='s'")
     '--longest temp=…: needs --time-unit s'
+    >>> in_options("--rename geo.time=…: there is no column `geo.time`; name one with time=…")
+    '--rename geo.time=…: there is no column `geo.time`; name one with --time …'
     """
+    return _outside_names(message, _with_options)
+
+
+def _with_options(message: str) -> str:
     for said, meant in _PHRASES.items():
         message = message.replace(said, meant)
     message = _LONGEST.sub(lambda found: f"--longest {found[1]}={found[2] or '…'}", message)
     message = _TOLD.sub(lambda found: f"--{found[1].replace('_', '-')} {found[2] or '…'}", message)
     return _OPTION.sub(lambda found: f"--{found[1].replace('_', '-')}{' ' if found[2] else ''}", message)
+
+
+_NAMES = re.compile(r"(`[^`\n]*`|--(?:rename|time-format) [^\n]*?=…:)")
+"""Names of columns and files in messages, which may be those of options."""
+
+
+def _outside_names(message: str, told: Callable[[str], str]) -> str:
+    return "".join(each if number % 2 else told(each) for number, each in enumerate(_NAMES.split(message)))
 
 
 _OF_CHANGES = re.compile(r"\b(granularity|zone|database|max_tuples)=(?:…|'([^'\n]*)')")
@@ -131,17 +148,28 @@ def in_change_options(message: str) -> str:
     >>> in_change_options("`a`: granularity='transaction' needs order_by=…")
     '`a`: --granularity transaction needs order_by=…'
     """
-    return _OF_CHANGES.sub(lambda found: f"--{found[1].replace('_', '-')} {found[2] or '…'}", message)
+    return _outside_names(
+        message,
+        lambda each: _OF_CHANGES.sub(lambda found: f"--{found[1].replace('_', '-')} {found[2] or '…'}", each),
+    )
 
 
 @contextmanager
 def _warnings_in_short() -> Iterator[None]:
-    """Warnings of acelera as one line each; others stay quiet, since they are not the user's to mend."""
+    """Warnings of acelera as one line each, and each once; others stay quiet, since they are not the user's to mend."""
     with warnings.catch_warnings():
         if not sys.warnoptions:
             warnings.simplefilter("ignore")
         warnings.simplefilter("always", AceleraWarning)
-        warnings.showwarning = lambda message, *_, **__: tell(f"warning: {message}")
+        told = set[str]()
+
+        def show(message: Warning | str, *_: object, **__: object) -> None:
+            line = f"warning: {in_options(str(message))}"
+            if line not in told:
+                told.add(line)
+                tell(line)
+
+        warnings.showwarning = show
         yield
 
 
@@ -170,5 +198,6 @@ def main(context: click.Context) -> None:
       2    the command line is wrong
       3    the machine lacks something: Java, pyspark, room on the disk
       130  interrupted
+      143  terminated
     """
     context.ensure_object(dict)

@@ -53,6 +53,13 @@ class Inputs:
     parts: tuple[Input, ...]
 
     @property
+    def size(self) -> int | None:
+        """How many bytes there are, if all of them are on this machine."""
+        if any(each.remote for each in self.parts):
+            return None
+        return sum(file.stat().st_size for each in self.parts for file in each.files)
+
+    @property
     def by_type(self) -> dict[str | None, tuple[Input, ...]]:
         """The parts of each event type; all of them under None if types were not named."""
         types = dict.fromkeys(each.event_type for each in self.parts)

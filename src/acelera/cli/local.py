@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from acelera.cli.bad_rows import BadRows
 from acelera.cli.job import Job, Outcome
 from acelera.cli.outputs import refuse_unfit, writer
 from acelera.cli.progress import Progress
 from acelera.cli.sources import Source, sources_of
+from acelera.engine.session.bounds import watched
 from acelera.engine.session.order import compare_adjacent, order_columns, sorted_indices
 from acelera.engine.session.pages import Page
-from acelera.language.schema import Schema, schema_of
+from acelera.language.schema import Schema
 from acelera.moments import tick_of
 from acelera.spelling import warn_of_misspelt_types
 from acelera.tables import plain_values
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
 
 def explain_here(job: Job) -> str:
     """What the query does with the columns of these files."""
-    return job.query.explain(_described(_sources(job, Progress())), **job.options, rows=job.rows)
+    return job.query.explain(_described(_sources(job, Progress())), **job.options, rows=job.rows, ties=job.ties)
 
 
 def run_here(job: Job, progress: Progress) -> Outcome:
@@ -40,12 +42,13 @@ def run_here(job: Job, progress: Progress) -> Outcome:
     if job.output is not None:
         refuse_unfit(job.output, session.schema)
     stream = _stream(job, described)
-    reading = _Reading(sources, stream, progress)
+    bad = BadRows(job.reading.bad_rows == "skip")
+    reading = _Reading(sources, stream, progress, bad)
     shown: list[pa.RecordBatch] = []
     types: set[str | None] = set()
     limit, found = job.shown if job.output is None else job.limit, 0
     until = tick_of(job.until, stream)
-    pages = _found(session, reading, stream.type_column, types, progress, until)
+    pages = watched(session, _found(session, reading, stream.type_column, types, progress, until))
     if job.query.clauses.summary is not None:  # whose rows come in the order of windows and keys
         nowhere = np.empty(0, np.int64)
         pages = (Page(batch, nowhere, nowhere) for batch in session.table(list(pages)).to_batches())
@@ -55,14 +58,19 @@ def run_here(job: Job, progress: Progress) -> Outcome:
             write((page if limit is None else page.first(min(page.matches, limit - found))).rows)
             found += page.matches
             if limit is not None and found > limit:
+                bad.tell(progress, session.events + session.dropped)
                 first = None if job.output is not None else pa.Table.from_batches(shown).to_pylist()
-                return Outcome(None, limit, first, more=True, what=job.what)
+                return Outcome(None, limit, first, more=True, what=job.what, skipped=bad.skipped)
+    bad.tell(progress, session.events + session.dropped)
     if stream.type_column is not None and session.types_not_seen():
         warn_of_misspelt_types(
             job.query.pattern.event_types, pa.table({stream.type_column: list(types)}), stream, not session.matches
         )
     rows_found = None if job.output is not None else pa.Table.from_batches(shown, session.schema).to_pylist()
-    return Outcome(session.events, found, rows_found, what=job.what)
+    beside = {"tied": session.tied, "dropped": session.dropped}
+    return Outcome(
+        session.events + session.dropped, found, rows_found, what=job.what, skipped=bad.skipped, beside=beside
+    )
 
 
 def _found(
@@ -88,15 +96,17 @@ def find_here(job: Job, progress: Progress, limits: Limits) -> Findings | Summar
     sources = _sources(job, progress)
     described = _described(sources)
     job.query.check(described, **job.options)
-    table = _Reading(sources, _stream(job, described), progress).table()
+    bad = BadRows(job.reading.bad_rows == "skip")
+    table = _Reading(sources, _stream(job, described), progress, bad).table()
+    bad.tell(progress, table.num_rows)
     progress.begin("running")
     return job.query.findings(table, job.options, limits, job.ties)
 
 
 def _sources(job: Job, progress: Progress) -> list[Source]:
-    if job.inputs.format != "parquet":
+    if job.inputs.format != "parquet" and not job.reading.schema:
         progress.begin("looking at types")
-    return sources_of(job.inputs, job.order_by, progress.advance)
+    return sources_of(job.inputs, job.order_by, progress.advance, job.reading)
 
 
 def _described(sources: Sequence[Source]) -> object:
@@ -108,20 +118,17 @@ def _described(sources: Sequence[Source]) -> object:
 
 def _stream(job: Job, described: object) -> Schema:
     """The schema of the stream that is read."""
-    stream = schema_of(
-        described, type_column=job.type_column, event_type=job.event_type, stream=job.query.clauses.stream
-    )
-    return stream.ordered_by(job.order_by)
+    return job.query.stream_schema(described, **job.options)
 
 
 class _Reading:
     """The rows of all sources as one stream in order."""
 
-    def __init__(self, sources: Sequence[Source], schema: Schema, progress: Progress) -> None:
+    def __init__(self, sources: Sequence[Source], schema: Schema, progress: Progress, bad: BadRows) -> None:
         self._first = sources[0]
-        self._sources = [each for each in sources if each.rows]
-        self._schema, self._progress = schema, progress
-        self._rows = sum(each.rows for each in sources)
+        self._sources = [each for each in sources if each.rows != 0]
+        self._schema, self._progress, self._bad = schema, progress, bad
+        self._rows = sum(each.rows or 0 for each in sources)
 
     def batches(self) -> Iterator[tuple[pa.Table, Any]]:
         """Some rows at a time; if files are not in order one after the other, all are sorted, and come with numbers."""
@@ -129,10 +136,11 @@ class _Reading:
         self._progress.begin("reading", self._rows)
         if in_order is not None:
             for source in in_order:
-                for batch in source.batches():
+                for batch in source.batches(bad=self._bad):
                     yield self._whole(source, batch), None
             return
-        table = pa.concat_tables(self._pieces())
+        table = self._all()
+        self._progress.begin("running", table.num_rows)
         numbers = np.arange(1, table.num_rows + 1)
         indices = sorted_indices(order_columns(table, self._schema, numbers))
         if indices is not None:
@@ -143,6 +151,9 @@ class _Reading:
     def table(self) -> pa.Table:
         """All rows, in the order of the sources."""
         self._progress.begin("reading", self._rows)
+        return self._all()
+
+    def _all(self) -> pa.Table:
         pieces = [self._whole(self._first, pa.RecordBatch.from_pylist([], self._first.schema))]
         for piece in self._pieces():
             pieces.append(piece)
@@ -150,7 +161,7 @@ class _Reading:
         return pa.concat_tables(pieces)
 
     def _pieces(self) -> Iterator[pa.Table]:
-        return (self._whole(source, batch) for source in self._sources for batch in source.batches())
+        return (self._whole(source, batch) for source in self._sources for batch in source.batches(bad=self._bad))
 
     def _in_order(self) -> list[Source] | None:
         """The sources in the order of their rows; None if rows must be sorted."""
@@ -158,16 +169,19 @@ class _Reading:
         if not names:
             return self._sources
         self._progress.begin("looking at the order", self._rows)
-        spans = []
+        spans, without_rows = [], []
         for source in self._sources:
             span = self._span(source, names)
             if span is None:
                 return None
-            spans.append((*span, source))
+            if span[0] is None:  # read all the same: of bad rows is told
+                without_rows.append(source)
+            else:
+                spans.append((*span, source))
         spans.sort(key=lambda each: each[:2])
         if any(left[1] > right[0] for left, right in pairwise(spans)):
             return None
-        return [source for _, _, source in spans]
+        return [*without_rows, *(source for _, _, source in spans)]
 
     def _span(self, source: Source, names: list[str]) -> tuple[Any, Any] | None:
         """The first and the last place of a source whose rows are in order."""
@@ -196,7 +210,7 @@ class _Reading:
         if source.event_type is None:
             return table
         columns, given = {}, dict(zip(table.column_names, table.columns, strict=True))
-        for name, kind in self._schema.columns.items():
+        for name, kind in self._schema.in_tables.items():
             if name in given:
                 columns[name] = given[name].cast(kind.arrow)
             elif name == self._schema.type_column:

@@ -10,8 +10,8 @@ import click
 from acelera.cdc.layout import GRANULARITIES
 from acelera.checked_query import ROWS as WHAT_ROWS
 from acelera.cli.inputs import FORMATS
+from acelera.language.sorting import TIES
 from acelera.programs.times import UNITS
-from acelera.query import TIES
 
 
 def _together(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> str | None:
@@ -48,7 +48,8 @@ WHAT_TIES = click.option(
     type=click.Choice(TIES),
     default="error",
     show_default=True,
-    help="Rows of a key that are equal under --order-by: refuse them, or, with --in-process, keep their order.",
+    help="Rows of a key that are equal under --order-by: refuse them (error), order them by all columns (any), also "
+    "take those that are equal as one (drop), or, with --in-process, keep their order (keep).",
 )
 ROWS = click.option(
     "--rows",
@@ -109,6 +110,12 @@ _CHANGES = (
         help="Of a program over changes: the time zone of days, months and the like.",
     ),
 )
+COLUMN_TYPES = click.option(
+    "--schema",
+    "schema_file",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Types of columns of CSV and JSON, which are then not guessed: a JSON file, or a parquet file with them.",
+)
 DATABASE = click.option(
     "--database",
     metavar="DB",
@@ -119,6 +126,60 @@ MAX_TUPLES = click.option(
     type=click.IntRange(1),
     help="Of a program over changes: how many unfinished instances a key may have.  [default: 100000]",
 )
+
+
+_READING = (
+    click.option(
+        "--rename",
+        "renames",
+        metavar="OLD=NEW",
+        multiple=True,
+        help="Call a column otherwise, as in '# Timestamp=ts'. May be repeated; all other options take the new name.",
+    ),
+    click.option(
+        "--time-format",
+        "time_formats",
+        metavar="[COLUMN=]FORMAT",
+        multiple=True,
+        help="How times are written: as in %d/%m/%Y %H:%M:%S, or epoch, epoch-ms, epoch-us, epoch-ns, for numbers "
+        "since 1970; without COLUMN, those of the order column. May be repeated.",
+    ),
+    click.option(
+        "--null",
+        "nulls",
+        metavar="TEXT",
+        multiple=True,
+        help="A text that is NULL, as NA or -, in CSV and JSON. May be repeated.",
+    ),
+    click.option(
+        "--delimiter", metavar="SIGN", help="What stands between values of CSV: ; or | or \\t or space.  [default: ,]"
+    ),
+    click.option(
+        "--decimal", type=click.Choice([".", ","]), help="What stands before a fraction in CSV.  [default: .]"
+    ),
+    click.option(
+        "--encoding", metavar="NAME", help="What CSV is written in: latin-1, cp1252, utf-16.  [default: utf-8]"
+    ),
+    click.option(
+        "--columns",
+        "header",
+        metavar="COLUMNS",
+        help="The names of the columns of CSV that has no line of names, separated by commas.",
+    ),
+    click.option(
+        "--bad-rows",
+        type=click.Choice(["error", "skip"]),
+        help="What becomes of rows of CSV and JSON that "
+        "cannot be read: an error, or they are left out and counted.  [default: error]",
+    ),
+)
+
+
+def how_files_are_read(command: Callable[..., None]) -> Callable[..., None]:
+    """The options that say how files are written."""
+    for option in reversed(_READING):
+        command = option(command)
+    return command
 
 
 def sources_of_changes(command: Callable[..., None]) -> Callable[..., None]:

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import click
 import pyarrow as pa
-import pyarrow.csv
 import pyarrow.parquet
 
+from acelera.cli.csv_texts import csv_header, csv_lines
 from acelera.cli.group import LackingError
 from acelera.cli.inputs import FORMATS, Input, is_remote
 from acelera.cli.lines import json_lines
@@ -170,9 +170,12 @@ def file_writer(file: Path, kind: str, schema: pa.Schema) -> Iterator[Write]:
     if kind == "json":
         with file.open("w", encoding="utf-8") as text:
             yield lambda batch: text.writelines(json_lines(batch))
+    elif kind == "csv":
+        with file.open("w", encoding="utf-8", newline="") as text:
+            text.write(csv_header(schema))
+            yield lambda batch: text.writelines(csv_lines(batch))
     else:
-        kinds = {"parquet": pa.parquet.ParquetWriter, "csv": pa.csv.CSVWriter}
-        with kinds[kind](file, schema) as sink:
+        with pa.parquet.ParquetWriter(file, schema) as sink:
             yield lambda batch: _write(sink, batch)
 
 

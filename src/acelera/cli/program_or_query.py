@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +57,12 @@ _CHANGES = ("source", "granularity", "zone", "database", "max_tuples")
 
 _TIMES = "for events; the time of changes is said with their source: --source orders=orders.csv,time=at"
 
+READING = ("renames", "time_formats", "nulls", "delimiter", "decimal", "encoding", "header", "bad_rows")
+"""Options that say how files are written."""
+
+_OPTIONS = {"renames": "rename", "time_formats": "time-format", "nulls": "null", "header": "columns"}
+"""What options are called, if not as their parameters."""
+
 REFUSED: dict[str | None, dict[str, str]] = {
     None: {
         **dict.fromkeys(_EVENTS, "for programs, which are files .xceq"),
@@ -70,6 +77,7 @@ REFUSED: dict[str | None, dict[str, str]] = {
         **{name: f"for queries; {why}" for name, why in _OF_QUERIES_IN_CHANGES.items()},
         **dict.fromkeys(_EVENTS, _TIMES),
         "type_column": "for events; the changes of each relation have a source of their own",
+        **dict.fromkeys(READING, "for tables of events; changes are read as they are written"),
     },
     "streams": {
         **{name: f"for queries; {why}" for name, why in _OF_QUERIES_ALONE.items()},
@@ -101,10 +109,18 @@ def refuse_options(context: click.Context) -> None:
     context.obj["language"] = language
     for name, why in REFUSED[language].items():
         if name in context.params and context.get_parameter_source(name) is not ParameterSource.DEFAULT:
-            raise click.UsageError(f"--{name.replace('_', '-')} is {why}")
+            raise click.UsageError(f"--{_OPTIONS.get(name, name.replace('_', '-'))} is {why}")
     inputs = context.params["arguments"]
     if language == "trepl" and inputs:
         raise click.UsageError(f"`{inputs[0]}`: changes are named with --source, such as --source orders=orders.csv")
+
+
+def refuse_reading(given: Mapping[str, Any]) -> None:
+    """Options that say how files are written are of no account where none are read."""
+    for name in READING:
+        if given.get(name):
+            option = _OPTIONS.get(name, name.replace("_", "-"))
+            raise click.UsageError(f"--{option} is for INPUTs; the columns of a query are told by --schema")
 
 
 def demand_inputs(context: click.Context) -> None:

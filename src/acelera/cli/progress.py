@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from rich.console import Console, RenderableType
@@ -135,3 +135,12 @@ def count(number: int, what: str) -> str:
     """
     plural = "es" if what.endswith("ch") else "s"
     return f"{number:,} {what}{'' if number == 1 else plural}"
+
+
+def told_beside(counts: Mapping[str, int]) -> list[str]:
+    """Counts that are told only if there are any.
+
+    >>> told_beside({"late": 2, "tied": 0, "dropped": 1200})
+    ['2 late', '1,200 dropped']
+    """
+    return [f"{number:,} {what}" for what, number in counts.items() if number]

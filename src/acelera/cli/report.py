@@ -12,6 +12,7 @@ from acelera.cli.group import main
 from acelera.cli.inputs import Input, is_remote
 from acelera.cli.job import Job, Outcome, job_of
 from acelera.cli.options import (
+    COLUMN_TYPES,
     DATA,
     DEBUG,
     EVENT_TYPE,
@@ -22,6 +23,7 @@ from acelera.cli.options import (
     QUIET,
     TYPE_COLUMN,
     WHAT_TIES,
+    how_files_are_read,
     sources_of_changes,
     times_of_events,
 )
@@ -48,6 +50,8 @@ EVENTS = 10_000
 @times_of_events
 @sources_of_changes
 @FORMAT
+@COLUMN_TYPES
+@how_files_are_read
 @click.option(
     "-o",
     "--output",

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -12,6 +13,7 @@ import click
 from acelera.cli.group import main
 from acelera.cli.job import Job, job_of
 from acelera.cli.options import (
+    COLUMN_TYPES,
     DATA,
     DATABASE,
     DEBUG,
@@ -27,6 +29,7 @@ from acelera.cli.options import (
     TYPE_COLUMN,
     UNTIL,
     WHAT_TIES,
+    how_files_are_read,
     sources_of_changes,
     times_of_events,
 )
@@ -35,6 +38,7 @@ from acelera.cli.printing import say, tell
 from acelera.cli.program_or_query import demand_inputs, refuse_options
 from acelera.cli.progress import Progress, progress
 from acelera.cli.terminal_tables import console, table_of
+from acelera.errors import QueryCheckError, SchemaError
 
 _DELAY = r"\d+ (millisecond|second|minute|hour|day|week)s?"
 
@@ -51,6 +55,8 @@ _DELAY = r"\d+ (millisecond|second|minute|hour|day|week)s?"
 @DATABASE
 @MAX_TUPLES
 @FORMAT
+@COLUMN_TYPES
+@how_files_are_read
 @click.option("-o", "--output", metavar="OUT", help="Where results go: name.parquet, .csv, .json, or a folder.")
 @click.option("--overwrite", is_flag=True, help="Replace OUT if it is there.")
 @click.option(
@@ -84,8 +90,12 @@ def run(context: click.Context, /, **given: Any) -> None:
     OUT as a folder of files. With --in-process, files are read here and OUT is one file: rows are read piece by piece
     if the files are in the order of --order-by, and otherwise sorted in memory.
 
-    CSV and JSON: a column is int64, double, boolean, date, timestamp or text, whichever fits all its values. Times such
-    as 2024-01-31T10:00:00 are timestamps, in UTC if they name no zone.
+    How files are written is said with --delimiter, --encoding, --decimal, --columns and --null, and what is in them
+    with --schema, --rename and --time-format. A row that cannot be read is an error that names it, or is left out and
+    counted with --bad-rows skip.
+
+    CSV and JSON: a column whose type is not said is int64, double, boolean, date, timestamp or text, whichever fits
+    all its values. Times such as 2024-01-31T10:00:00 are timestamps, in UTC if they name no zone.
 
     With --stream, one folder is watched by Spark's Structured Streaming, and each micro-batch adds files to the folder
     OUT. Ctrl-C ends it, and it goes on from its checkpoint when started again.
@@ -120,11 +130,12 @@ def run(context: click.Context, /, **given: Any) -> None:
 
     \b
     Exit codes:
-      0    all is well, even if nothing matched; also a stream that is ended by Ctrl-C
+      0    all is well, even if nothing matched; also a stream that is ended by Ctrl-C or SIGTERM
       1    the query, the program, a schema or data are wrong
       2    the command line is wrong
       3    Java or pyspark is not there, or the disk is full
       130  interrupted
+      143  terminated
     """
     context.obj["debug"] = given["debug"]
     refuse_options(context)
@@ -193,15 +204,30 @@ def _explained(job: Job, given: dict[str, Any]) -> str:
 
 def _found(job: Job, given: dict[str, Any], shown: Progress) -> tuple[str, Sequence[Mapping[str, Any]] | None]:
     """The summary of a run, and the rows to show."""
-    if given["in_process"]:
-        from acelera.cli.local import run_here
+    with _told_of_texts(job):
+        if given["in_process"]:
+            from acelera.cli.local import run_here
 
-        outcome = run_here(job, shown)
-    else:
-        from acelera.cli.spark.run_batch import run_on_spark
+            outcome = run_here(job, shown)
+        else:
+            from acelera.cli.spark.run_batch import run_on_spark
 
-        outcome = run_on_spark(job, shown, given["debug"])
+            outcome = run_on_spark(job, shown, given["debug"])
     return outcome.summary(shown.elapsed), outcome.rows
+
+
+@contextmanager
+def _told_of_texts(job: Job) -> Iterator[None]:
+    """A column of CSV that should hold numbers is most likely text because of one of its values."""
+    try:
+        yield
+    except QueryCheckError as error:
+        if job.inputs.format != "csv" or "string cannot be" not in str(error):
+            raise
+        raise SchemaError(
+            f"{error}\n  hint: a column of CSV is text if one of its values is no number; --null NA reads such values "
+            "as NULL, and --schema, which says the types of columns, finds them"
+        ) from None
 
 
 def _streamed(job: Job, given: dict[str, Any], shown: Progress) -> tuple[str, None]:

@@ -10,10 +10,11 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
-from acelera.automata.terms import Finish, Identity, Step, subterms
+from acelera.automata.terms import Finish, Identity, Step, Term, subterms
 from acelera.engine.machines.choice import Strategy
 from acelera.engine.machines.reachable import Reachable
 from acelera.engine.plan import Plan, folded
+from acelera.engine.positions import distances_matter
 from acelera.engine.results.needs import columns_read
 from acelera.engine.session.description import stream_of
 from acelera.engine.session.session import Session
@@ -103,6 +104,7 @@ class CompiledQuery:
         sections = unpack(snapshot, self.fingerprint)
         with fitting():
             schema, ties = stream_of(sections)
+            schema = schema.with_fields(self.schema.fields)
             if not schema.is_exactly(self.schema):
                 raise SnapshotError("the snapshot belongs to a stream with other columns, or in another order")
             return self.restored(sections, ties, given_tests, numbered=False)
@@ -116,6 +118,16 @@ class CompiledQuery:
     def columns_read(self, given_tests: Sequence[int] = ()) -> list[str]:
         """The columns that a session looks at; those of tests that are made elsewhere need not be there."""
         return columns_read(self.checked, self.plan, given_tests)
+
+    @property
+    def reactions(self) -> tuple[tuple[Term, ...], ...] | None:
+        """What an event must satisfy to matter, one of these conjunctions of tests; None if every event does."""
+        return None if self.counts_events or () in self.plan.reactions else self.plan.reactions
+
+    @property
+    def counts_events(self) -> bool:
+        """Whether it matters where an event stands, so that none can be left out."""
+        return distances_matter(self.checked, self.plan) or self.plan.uses_contiguity
 
     def how_it_runs(self) -> list[str]:
         """Which machine runs it, and why, in words."""

@@ -11,9 +11,11 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
+from llvmlite import ir
+from numba.core import caching, cgutils, types
 from numba.core.options import DefaultOptions
 from numba.core.types import int64, signed_domain, unliteral
-from numba.extending import overload
+from numba.extending import intrinsic, overload
 
 Array = Any
 """An array, or a number that one holds: numba finds out which."""
@@ -21,10 +23,13 @@ Array = Any
 Function = TypeVar("Function", bound=Callable[..., object])
 
 
+PACKAGE = Path(__file__).parents[1]
+
+
 def _sources() -> tuple[str]:
     """A text that is another whenever a module with kernels is, or one that they use."""
     digest = hashlib.sha256()
-    for folder in (Path(__file__).parent, Path(__file__).parents[1] / "stages"):
+    for folder in (PACKAGE / "engine", PACKAGE / "stages"):
         for path in sorted(folder.rglob("*.py")):
             if "native" not in path.parts:  # which is no kernel, and is used by none
                 digest.update(path.read_bytes())
@@ -108,6 +113,34 @@ def implements(function: Callable[..., Any], kind: type) -> Callable[[Function],
     return registered
 
 
+def _prefetch(typing: Any, array: Any, index: Any) -> tuple[Any, Callable[..., Any]]:
+    """Say that an element of an array will be read or written soon, so that memory sends it meanwhile."""
+
+    def generate(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+        kind = signature.args[0]
+        made = context.make_array(kind)(context, builder, given[0])
+        tools: Any = cgutils  # which have no types
+        element = tools.get_item_pointer(context, builder, kind, made, [given[1]], wraparound=False)
+        number, address = ir.IntType(32), ir.IntType(8).as_pointer()
+        asked = ir.FunctionType(ir.VoidType(), [address, number, number, number])
+        hint = tools.get_or_insert_function(builder.module, asked, "llvm.prefetch.p0")
+        builder.call(hint, [builder.bitcast(element, address), number(0), number(3), number(1)])  # read, keep, data
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp), generate
+
+
+def _nothing(array: Array, index: int) -> None:
+    """Python has no such hint."""
+
+
+prefetch: Callable[[Array, int], None] = _nothing if AS_PYTHON else cast(Any, intrinsic(_prefetch))
+
+
+AHEAD = 24
+"""How many turns of a loop before an element is needed it is asked for."""
+
+
 _IMPLEMENTATIONS: dict[Callable[..., Any], dict[type, Callable[..., Any]]] = {}
 
 
@@ -122,6 +155,28 @@ def _compiled(function: Function, **options: bool) -> Function:
     made.get_call_template = _for_all_numbers(made.get_call_template)
     made._cache.save_overload = _if_possible(made._cache.save_overload)
     return cast(Function, made)
+
+
+def _read_what_nobody_may_write() -> None:
+    """Kernels that were compiled beside the sources are read where that folder may not be written, too, as in an image:
+    numba would compile them again for each user, and for one without a home in each process.
+    """
+    classes: Any = getattr(caching, "CacheImpl", None) or getattr(caching, "_CacheImpl", None)
+    beside: Any = getattr(caching, "InTreeCacheLocator", None) or getattr(caching, "_InTreeCacheLocator", None)
+    known: list[Any] = getattr(classes, "_locator_classes", [])
+    if beside not in known:  # numba has no other way to say it; if this one is gone, kernels are compiled more often
+        return
+
+    class Beside(beside):  # type: ignore[misc]  # which has no types
+        """The folder beside our sources, if it holds the kernel."""
+
+        def ensure_cache_path(self) -> None:
+            source = Path(self._py_file)
+            compiled = Path(self.get_cache_path()).glob(f"{source.stem}.*-{self._lineno}.*.nbi")
+            if not source.is_relative_to(PACKAGE) or not any(compiled):
+                raise OSError("there is no such kernel beside its source")
+
+    known.insert(known.index(beside) + 1, Beside)
 
 
 def _if_possible(save: Callable[..., None]) -> Callable[..., None]:
@@ -149,6 +204,9 @@ def _widest(kind: Any) -> Any:
     """A constant is as any other number."""
     plain: Any = unliteral(kind)  # type: ignore[no-untyped-call]
     return int64 if plain in signed_domain else plain
+
+
+_read_what_nobody_may_write()
 
 
 _announced: set[tuple[object, ...]] = set()

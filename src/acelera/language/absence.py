@@ -35,6 +35,11 @@ def bound_within(formula: ast.Formula) -> set[str]:
     return {name for node in ast.walk(formula) for name in _bound_by(node)}
 
 
+def chosen_names(formula: ast.Formula) -> set[str]:
+    """Those of them whose names a user has chosen."""
+    return {node.variable for node in ast.walk(formula) if isinstance(node, ast.As | ast.Agg)}
+
+
 def _bound_by(node: ast.Formula) -> tuple[str, ...]:
     match node:
         case ast.EventType(name) | ast.As(_, name) | ast.Agg(_, name, _):

@@ -153,6 +153,10 @@ LARGEST_PLACE = 1_000_000
 """So far `nth` counts: what it remembers grows with its number."""
 
 
+DISTINCT = "count distinct"
+"""The name of `count(DISTINCT …)`, which no function of a user can have."""
+
+
 def numbered(number: int) -> str:
     """The name of `nth` with a number, which no function of a user can have."""
     return f"{NTH} {number}"
@@ -175,12 +179,16 @@ def as_written(function: str, given: str) -> str:
 
 def called(name: str, number: int | None, given: str) -> str:
     """The same, of a name and a number."""
+    if name == DISTINCT:
+        return f"count(DISTINCT {given})"
     return f"{name}({given})" if number is None else f"{name}({given}, {number})"
 
 
 def find_aggregate(name: str) -> Aggregate | None:
     """The aggregate function of this name."""
     place = name_and_number(name)[1]
+    if name == DISTINCT:
+        return _COUNT_DISTINCT
     return _registry.get(name.lower()) if place is None else _nth(place)
 
 
@@ -190,7 +198,7 @@ def _nth(place: int) -> Aggregate:
 
 
 def aggregate_names() -> list[str]:
-    """The names of all aggregate functions, without `nth`, which is none before it has a number."""
+    """The names of all aggregate functions, without `nth`, which is none before it has a number, and DISTINCT."""
     return sorted(_registry)
 
 
@@ -468,3 +476,13 @@ def _of_one_event(name: str, place: int) -> Aggregate:
 
 for _name, _place in (("first", 1), ("last", -1)):
     _registry[_name] = _of_one_event(_name, _place)
+
+
+def _together(left: tuple[Any, ...], right: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The different values of both, in order; NaN is one value, behind all others."""
+    return tuple(sorted({*left, *right}, key=lambda value: (value != value, value)))
+
+
+_COUNT_DISTINCT = Aggregate(
+    DISTINCT, lambda value: (value,), _together, (), len, lambda given: INT if given.kind in _NOT_OPAQUE else None
+)

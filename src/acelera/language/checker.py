@@ -18,16 +18,19 @@ from acelera.language.absence import (
     absences_of,
     asked_from_outside,
     bound_within,
+    chosen_names,
     independent_parts,
     longest_wait,
     outside_of,
     speaks_of_the_match,
     why_unknown,
 )
-from acelera.language.aggregates import NTH, aggregate_names, as_written, find_aggregate, name_and_number
-from acelera.language.expressions import FUNCTIONS, check_predicate, type_of
+from acelera.language.aggregates import DISTINCT, as_written, find_aggregate, name_and_number
+from acelera.language.expressions import check_predicate, type_of
+from acelera.language.fields import find_field, why_unknown_field
 from acelera.language.item_checker import ItemChecker
 from acelera.language.looking_back import looks_back
+from acelera.language.order_errors import no_time
 from acelera.language.printer import name as written
 from acelera.language.printer import print_operand, print_within
 from acelera.language.result import (
@@ -40,6 +43,7 @@ from acelera.language.schema import Schema
 from acelera.language.summary import Summarized
 from acelera.language.summary_checker import check_summary
 from acelera.language.types import INT, ORDERED, STRING, UNKNOWN, Kind, Type
+from acelera.language.unknown_aggregates import why_no_aggregate
 from acelera.language.variables import EMPTY, NONE, ONE, Bindings, Bounds, Origin, Variable, names_of
 
 BagUnion = Literal["once", "additive"]
@@ -268,6 +272,11 @@ class _Checker:
     def strip(self, item: ast.Kept, held: Variable) -> Variable:
         assert item.attributes is not None
         kept = {name: self.attribute(held, item.variable, name, item.span) for name in item.attributes}
+        if self.schema is not None:
+            for name in set(kept) & set(self.schema.fields):
+                whole = written(self.schema.fields[name].path[0])
+                self.wrong("PROJECT keeps whole attributes", item.span, f"write {written(item.variable)}({whole})")
+            kept |= {name: held.attributes[name] for name in self.schema.whole(kept) if name in held.attributes}
         pseudo = {"type", "position", "time"}
         attributes = {name: kind for name, kind in kept.items() if name in held.attributes or name not in pseudo}
         typed = held.from_stream and bool({"type", self.schema.type_column if self.schema else "type"} & set(kept))
@@ -291,6 +300,8 @@ class _Checker:
                     item.span,
                     "choose another name",
                 )
+            if self.schema is not None and item.attribute in self.schema.fields:
+                self.wrong(f"`{item.attribute}` is a field of what events have", item.span, "choose another name")
             if self.schema is not None and self.schema.time is not None and item.attribute == self.schema.order_by[0]:
                 self.wrong(
                     f"`{item.attribute}` is the time of events, so AGG cannot create it",
@@ -353,7 +364,8 @@ class _Checker:
                     case ast.Project(_, everything, kept):
                         found = next((each for each in kept if each.variable == variable), None)
                         stripped = found is not None and found.attributes is not None
-                        lost = stripped and found is not None and attribute not in (found.attributes or ())
+                        left = (found.attributes if found is not None else None) or ()
+                        lost = stripped and not any(f"{attribute}.".startswith(f"{each}.") for each in left)
                         word, changes = "PROJECT", (found is None and not everything) or lost
                 if changes:
                     self.wrong(
@@ -416,7 +428,11 @@ class _Checker:
             return STRING
         if name == "time":
             return self.time(span, f"`{variable}.time`")
-        if not held.complete:
+        if not held.complete or (self.schema is None and find_field(name, held.attributes)):
+            return UNKNOWN
+        fault = why_unknown_field(name, held.attributes)
+        if fault is not None:
+            self.wrong(fault[0], span, fault[1])
             return UNKNOWN
         near = did_you_mean(name, held.attributes)
         known = listing(held.attributes) or "none"
@@ -435,13 +451,7 @@ class _Checker:
         if self.schema is None:
             return UNKNOWN
         if self.schema.time is None:
-            first = self.schema.order_by[0] if self.schema.order_by else None
-            found = f", but `{first}` is of type {self.schema.columns[first]}" if first else ""
-            self.wrong(
-                f"{what} needs a stream with time",
-                span,
-                f"order_by must begin with a timestamp column{found}",
-            )
+            self.wrong(f"{what} needs a stream with time", span, no_time(self.schema))
             return UNKNOWN
         return self.schema.time
 
@@ -455,7 +465,13 @@ class _Checker:
             self.no_aggregate(node.function, node.span)
             return UNKNOWN, UNKNOWN
         if node.attribute is None:
-            if node.function != "count" and node.variable in bindings.variables:
+            if node.function == DISTINCT and node.variable in bindings.variables:
+                self.wrong(
+                    "values are told apart, and events are different anyway",
+                    node.span,
+                    f"write count(DISTINCT {written(node.variable)}.attribute), or count({written(node.variable)})",
+                )
+            elif node.function != "count" and node.variable in bindings.variables:
                 self.wrong(
                     f"`{name_and_number(node.function)[0]}` needs an attribute",
                     node.span,
@@ -477,12 +493,8 @@ class _Checker:
 
     def no_aggregate(self, function: str, span: Span | None) -> None:
         """Report an aggregate function that is not there."""
-        known = sorted([*aggregate_names(), NTH])
-        near = did_you_mean(function, [*known, *FUNCTIONS])
-        if function in _SYNONYMS:
-            near = f"; did you mean `{_SYNONYMS[function]}`?" if _SYNONYMS[function] else ""
-        hint = f"aggregate functions: {', '.join(known)}; acelera.aggregate adds one of your own"
-        self.wrong(f"there is no aggregate function `{function}`{near}", span, hint)
+        message, hint = why_no_aggregate(function)
+        self.wrong(message, span, hint)
 
     # --- conditions -----------------------------------------------------------------------------------------------
 
@@ -497,6 +509,8 @@ class _Checker:
                         if itself and looks_back(predicate):
                             hint = f"count() counts the events of {variable} so far"
                             self.wrong(f"no attribute `{variable}` in {held.where}", attribute.span, hint)
+                            return UNKNOWN
+                        if self.names_variable(attribute, held, variable, bindings):
                             return UNKNOWN
                         return self.attribute(held, variable, attribute.name, attribute.span)
 
@@ -521,6 +535,30 @@ class _Checker:
                     if found.kind not in ORDERED and not found.vague:
                         self.wrong(f"values of type {found} have no order", node.span)
 
+    def names_variable(self, attribute: ast.Attribute, held: Variable, variable: str, bindings: Bindings) -> bool:
+        """Report what stands inside x[…] with a variable, and is no field of an attribute of that name.
+
+        That of an event type may be called like an attribute, so that it is told from a field by the schema alone.
+        """
+        first, _, rest = attribute.name.partition(".")
+        chosen = self.whole is not None and first in chosen_names(self.whole)
+        if not rest or attribute.name in held.attributes or first not in bindings.variables:
+            return False
+        span = attribute.span
+        if span is not None and span.end - span.start != len(attribute.name):  # it is in backticks, or behind its x
+            return False
+        if not chosen and (not held.complete or first in held.attributes):
+            return False
+        if first == variable:
+            self.wrong(f"inside {variable}[…] an attribute stands alone", attribute.span, f"write {rest}")
+        else:
+            self.wrong(
+                f"{variable}[…] can speak only of one event of {variable}",
+                attribute.span,
+                f"to compare variables, write the condition without brackets, as in {variable}.a < {first}.b",
+            )
+        return True
+
     # --- clauses and the result -----------------------------------------------------------------------------------
 
     def clauses(self, clauses: ast.Clauses) -> None:
@@ -530,8 +568,13 @@ class _Checker:
                 self.wrong(f"`{key.name}` stands twice in PARTITION BY", key.span)
             seen.add(key.name)
             if self.schema is not None and key.name not in self.schema.columns:
+                fault = why_unknown_field(key.name, self.schema.columns)
                 near = did_you_mean(key.name, self.schema.columns)
-                self.wrong(f"there is no attribute `{key.name}`{near}", key.span)
+                first, _, rest = key.name.partition(".")
+                stands = self.whole is not None and first in bound_within(self.whole) and rest in self.schema.columns
+                hint = f"attributes of PARTITION BY stand alone: PARTITION BY {rest}" if stands else None
+                message, hint = fault or (f"there is no attribute `{key.name}`{near}", hint)
+                self.wrong(message, key.span, hint)
             elif self.schema is not None and self.schema.columns[key.name].kind is Kind.OPAQUE:
                 self.wrong(f"values of type {self.schema.columns[key.name]} cannot be a key", key.span)
         if clauses.within is not None:
@@ -556,20 +599,3 @@ class _Checker:
         """A window that is measured in time needs one."""
         if within.unit != "events":
             self.time(within.span, print_within(within))
-
-
-_SYNONYMS = {
-    "average": "avg",
-    "mean": "avg",
-    "median": None,
-    "total": "sum",
-    "std": "stddev",
-    "var": "variance",
-    "any": "bool_or",
-    "round": None,
-    "lag": None,
-    "nth_value": "nth",
-    "first_value": "first",
-    "last_value": "last",
-}
-"""What functions are called elsewhere; None for what looks like another one, and is not."""

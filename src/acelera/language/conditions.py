@@ -23,19 +23,23 @@ class Name(str):
 
 
 class Quantified(ast.Expression):
-    """`x[P]` while it is not yet known whether it stands where a condition may stand."""
+    """`x[P]`, or `x[P].a`, while it is not yet known whether it stands where it may stand."""
 
-    def __init__(self, variable: Name, predicate: ast.Expression, span: Span) -> None:
+    def __init__(
+        self, variable: Name, predicate: ast.Expression, attribute: Name | None = None, *, span: Span | None = None
+    ) -> None:
         object.__setattr__(self, "variable", variable)
+        object.__setattr__(self, "attribute", attribute)
         object.__setattr__(self, "predicate", predicate)
         object.__setattr__(self, "span", span)
 
     variable: Name
     predicate: ast.Expression
+    attribute: Name | None
 
     def parts(self) -> tuple[object, ...]:
-        """Variable and predicate."""
-        return (self.variable, self.predicate)
+        """Variable, predicate and attribute."""
+        return (self.variable, self.predicate, self.attribute)
 
 
 def to_condition(expression: ast.Expression) -> ast.Condition:
@@ -51,7 +55,8 @@ def to_condition(expression: ast.Expression) -> ast.Condition:
         if isinstance(node, ast.Binary) and made:
             kind = ast.Both if node.operator == "AND" else ast.Either
             return kind(made[0], made[1], span=node.span)
-        return _quantified(node) if isinstance(node, Quantified) else predicate_condition(node)
+        bracket = isinstance(node, Quantified) and node.attribute is None
+        return _quantified(node) if isinstance(node, Quantified) and bracket else predicate_condition(node)
 
     return ast.fold(expression, combine, below)
 
@@ -61,6 +66,8 @@ def predicate_condition(predicate: ast.Expression) -> ast.Condition:
     variables: set[str] = set()
     for node in ast.walk(predicate):
         _refuse_aggregates(node, predicate)
+        if isinstance(node, Quantified) and node.attribute is not None:
+            refuse_some(node)
         if isinstance(node, Quantified) and isinstance(node.predicate, ast.Literal):
             variable, name = node.variable, node.predicate.value
             fail(f"`{variable}[…]` takes a condition", node.span, f"an attribute is written {variable}.{name}")
@@ -90,6 +97,13 @@ def predicate_condition(predicate: ast.Expression) -> ast.Condition:
         return ast.Across(predicate, span=predicate.span)
     first = next(node for node in ast.walk(predicate) if isinstance(node, ast.Attribute))
     return ast.Each(variables.pop(), without_variable(predicate), span=first.span)
+
+
+def refuse_some(node: Quantified) -> None:
+    """`x[P].a` where no aggregate is of it."""
+    shown = f"{variable_name(node.variable)}[…].{node.attribute}"
+    hint = f"an aggregate of these is sum({shown} IGNORE NULLS); what every event satisfies is a condition after FILTER"
+    fail(f"`{shown}` is of some events, and stands in an aggregate", node.span, hint)
 
 
 def _refuse_aggregates(node: ast.Expression, predicate: ast.Expression) -> None:
@@ -144,8 +158,8 @@ def replace_attributes(expression: ast.Expression, change: Callable[[ast.Attribu
 
 
 def _quantified(node: Quantified) -> ast.Condition:
-    """`x[P]`, or `x[same(…)]` and its like."""
-    variable, predicate = str(node.variable), node.predicate
+    """`x[P]`, or `x[same(…)]` and its like. Inside brackets names are those of attributes: `geo.lat` is a field."""
+    variable, predicate = str(node.variable), replace_attributes(node.predicate, as_field)
     if isinstance(predicate, ast.Call) and predicate.function in MULTISET_PREDICATES:
         return _multiset_predicate(variable, predicate, node.variable.span)
     for inner in ast.walk(predicate):
@@ -163,15 +177,14 @@ def _quantified(node: Quantified) -> ast.Condition:
                 inner.span,
                 f"make it a condition of its own: {variable}[{inner.function}(…)] AND {variable}[…]",
             )
-        if isinstance(inner, ast.Attribute) and inner.variable is not None:
-            if inner.variable == variable:
-                fail(f"inside {variable}[…] an attribute stands alone", inner.span, f"write {inner.name}")
-            fail(
-                f"{variable}[…] can speak only of one event of {variable}",
-                inner.span,
-                f"to compare variables, write the condition without brackets, as in {variable}.a < {inner.variable}.b",
-            )
     return ast.Each(variable, with_running_values(predicate, variable), span=node.variable.span)
+
+
+def as_field(attribute: ast.Attribute) -> ast.Attribute:
+    """`geo.lat` inside brackets."""
+    if attribute.variable is None:
+        return attribute
+    return ast.Attribute(None, f"{attribute.variable}.{attribute.name}", span=attribute.span)
 
 
 def _multiset_predicate(variable: str, call: ast.Call, span: Span | None) -> ast.Condition:

@@ -240,6 +240,7 @@ _FUNCTIONS: dict[str, Callable[..., Value]] = {
     "trim": _strict(lambda text: text.strip(" ")),
     "length": _strict(len),
     "coalesce": _coalesce,
+    "if": lambda condition, value, otherwise=None: value if condition is True else otherwise,
     "nullif": _nullif,
 }
 

@@ -53,7 +53,7 @@ def with_rows_of_events(checked: Checked, ties: str) -> Checked:
     schema, held = checked.schema, checked.variables
     fields = {name: _fields(each, schema) for name, each in held.items() if each.bounds.high}
     keys = tuple(
-        Column(each.name, PartitionKey(each.name), True, schema.columns[each.name].arrow)
+        Column(schema.shown(each.name), PartitionKey(each.name), True, schema.columns[each.name].arrow)
         for each in checked.clauses.partition_by
     )
     rows = EventRows(
@@ -63,7 +63,7 @@ def with_rows_of_events(checked: Checked, ties: str) -> Checked:
         attributes=tuple(_columns({name: fields[name] for name in fields if name in shown}, held, keys)),
         all_variables=fields,
         order_by=schema.order_by,
-        numbered=ties == "keep" or not schema.order_by,
+        numbered=ties != "error" or not schema.order_by,
     )
     _refuse_taken_names(rows)
     return replace(checked, result=Result(tuple(_looked_at(rows))), rows=rows)

@@ -83,6 +83,16 @@ def _sortable(value: Value) -> tuple[int, str]:
     return (1, repr(value))
 
 
+class Opaque:
+    """A value that is only carried: a list, a map, bytes. Equal to itself alone."""
+
+    def __init__(self, value: object) -> None:
+        self.value = value
+
+    def __repr__(self) -> str:
+        return repr(self.value)
+
+
 class Moment(int):
     """A timestamp or a duration in nanoseconds. Unlike other integers it may be larger than 64 bits."""
 

@@ -60,6 +60,11 @@ def _unified(types: Sequence[Type]) -> Type | None:
     return both
 
 
+def _chosen(types: Sequence[Type]) -> Type | None:
+    """Of `if`: a condition, then the values to choose from."""
+    return _unified(types[1:]) if types[0].kind is Kind.BOOL or types[0].vague else None
+
+
 _TEXT = frozenset({Kind.STRING})
 
 FUNCTIONS: dict[str, Function] = {
@@ -72,6 +77,7 @@ FUNCTIONS: dict[str, Function] = {
     "trim": Function(1, 1, _TEXT, "a string", lambda _: STRING),
     "length": Function(1, 1, _TEXT, "a string", lambda _: INT),
     "coalesce": Function(1, None, None, "values of one type", _unified),
+    "if": Function(2, 3, None, "a condition, then values of one type", _chosen),
     "nullif": Function(2, 2, None, "values of one type", lambda types: types[0] if _unified(types) else None),
 }
 
@@ -247,12 +253,18 @@ class _Checker:
             return self.wrong(f"there is no function `{name}`{near}", node.span, hint)
         count, most = len(types), function.most
         if count < function.fewest or (most is not None and count > most):
-            wanted = function.fewest if most == function.fewest else f"at least {function.fewest}"
-            return self.wrong(f"`{name}` takes {wanted} argument{'s' if wanted != 1 else ''}, not {count}", node.span)
+            wanted = str(function.fewest) if most == function.fewest else f"at least {function.fewest}"
+            wanted = wanted if most in (None, function.fewest) else f"{function.fewest} to {most}"
+            several = "" if wanted == "1" else "s"
+            return self.wrong(f"`{name}` takes {wanted} argument{several}, not {count}", node.span)
         for argument, given in zip(node.arguments, types, strict=True):
             if function.kinds is not None and given.kind not in function.kinds and not given.vague:
                 return self.wrong(f"`{name}` takes {function.takes}, but this is of type {given}", argument.span)
+        if name == "if":
+            self._of_kind(types[0], frozenset({Kind.BOOL}), "a condition must be true or false", node.arguments[0].span)
         result = function.result(types)
+        if result is None and name == "if" and types[0].kind is not Kind.BOOL:
+            return UNKNOWN  # which was said
         if result is None:
             listed = ", ".join(str(given) for given in types)
             return self.wrong(f"`{name}` takes {function.takes}, but these are of types {listed}", node.span)

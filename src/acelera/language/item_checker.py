@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 import pyarrow as pa
 
 from acelera.language import ast
 from acelera.language.expressions import FUNCTIONS, type_of
+from acelera.language.fields import as_column_name
 from acelera.language.printer import name as written
 from acelera.language.printer import print_expression
 from acelera.language.result import (
@@ -56,20 +58,23 @@ class ItemChecker:
         for bound in ("start_time", "end_time") if timed else ("start", "end"):
             yield replace(self.bound(ast.SelectBound(bound)), source=MatchBound(bound.startswith("end"), timed))
         for name in dict.fromkeys(key.name for key in clauses.partition_by):
-            yield self.key(name, name)
+            yield self.key(name)
         for name in bindings.bound():
             struct = self.struct(bindings.get(name))
             listed = None if struct is None else pa.list_(struct)
             yield Column(name, EventStructs(name, self.fields(bindings.get(name))), False, listed)
 
-    def key(self, name: str, shown: str) -> Column:
+    def key(self, name: str, alias: str | None = None) -> Column:
         """An attribute of PARTITION BY."""
-        kind = None if self.scope.schema is None else self.scope.schema.columns.get(name)
-        return Column(shown, PartitionKey(name), True, None if kind is None else kind.arrow)
+        schema = self.scope.schema
+        kind = None if schema is None else schema.columns.get(name)
+        shown = name if schema is None else schema.shown(name)
+        return Column(alias or shown, PartitionKey(name), True, None if kind is None else kind.arrow)
 
     def item(self, item: ast.SelectColumn, clauses: ast.Clauses, bindings: Bindings) -> Column:
         """The column of one item."""
         kind: pa.DataType | None
+        item = key_of(item, clauses.partition_by, bindings)
         match item:
             case ast.SelectBound():
                 return self.bound(item)
@@ -81,7 +86,7 @@ class ItemChecker:
                             item.span,
                             "rename the variable",
                         )
-                    return self.key(variable, alias or variable)
+                    return self.key(variable, alias)
                 held = self.scope.variable(variable, bindings, item.span, to_the_left=False)
                 single = held.bounds == ONE
                 source = EventStructs(variable, self.fields(held))
@@ -91,7 +96,8 @@ class ItemChecker:
                 found = self.scope.attribute(held, variable, attribute, item.span)
                 single = held.bounds == ONE
                 kind = None if self.scope.schema is None else _listed(found.arrow, single)
-                return Column(alias or f"{variable}_{attribute}", AttributeValues(variable, attribute), single, kind)
+                name = alias or as_column_name(variable, attribute)
+                return Column(name, AttributeValues(variable, attribute), single, kind)
             case ast.SelectAggregation(aggregation, alias):
                 given, found = self.scope.aggregation(aggregation, bindings, to_the_left=False)
                 name = alias or name_of_aggregate(aggregation) or self.no_name(aggregation)
@@ -203,7 +209,19 @@ def event_fields(held: Variable, schema: Schema) -> tuple[str, ...]:
     The column that gives the time is not repeated after `time`.
     """
     first, hidden = ("time", schema.order_by[0]) if schema.time is not None else ("position", "position")
-    return (first, *(name for name in held.attributes if name not in (first, hidden)))
+    return (first, *(name for name in held.attributes if name not in (first, hidden, *schema.fields)))
+
+
+Item = TypeVar("Item", bound=ast.SelectColumn)
+
+
+def key_of(item: Item, partition_by: Sequence[ast.Key], bindings: Bindings) -> Item | ast.SelectVariable:
+    """The item as an attribute of PARTITION BY, if it is a field that stands there: `device.id`."""
+    if not isinstance(item, ast.SelectAttribute) or item.variable in bindings.variables:
+        return item
+    name = f"{item.variable}.{item.attribute}"
+    is_key = any(name == key.name for key in partition_by)
+    return ast.SelectVariable(name, item.alias, span=item.span) if is_key else item
 
 
 def _listed(kind: pa.DataType | None, single: bool) -> pa.DataType | None:

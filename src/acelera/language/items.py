@@ -7,11 +7,12 @@ from typing import NamedTuple, NoReturn
 
 from acelera.language import ast
 from acelera.language.aggregates import NTH, called, find_aggregate, name_and_number
-from acelera.language.conditions import Quantified, without_variable
+from acelera.language.conditions import Quantified, refuse_some, without_variable
 from acelera.language.expressions import FUNCTIONS
 from acelera.language.looking_back import PREV
 from acelera.language.printer import print_expression
 from acelera.language.printer import variable as written
+from acelera.language.some_events import with_some_events
 from acelera.language.syntax_errors import OF_ROWS, fail
 from acelera.language.tree import rebuilt
 
@@ -84,13 +85,17 @@ def _is_bound(attribute: ast.Attribute) -> bool:
 
 def _read(expression: ast.Expression) -> ast.Expression:
     """An expression over one match: calls of aggregates as such, and names alone as the bounds that they may be."""
+    expression = with_some_events(expression)
     inner = {id(node) for call in ast.walk(expression) if _is_call(call) for node in _arguments(call)}
 
     def combine(node: ast.Expression, made: Sequence[ast.Expression]) -> ast.Expression:
         match node:
             case Quantified():
+                if node.attribute is not None:
+                    refuse_some(node)
                 held = written(str(node.variable))
-                hint = f"which matches there are is said by FILTER; an attribute of the event is {held}.price"
+                named = node.predicate.value if isinstance(node.predicate, ast.Literal) else "price"
+                hint = f"which matches there are is said by FILTER; an attribute of the event is {held}.{named}"
                 fail(f"`{held}[…]` is a condition on events, which stands after FILTER", node.span, hint)
             case ast.Call("prev", _):
                 hint = "a sequence names each event: SELECT b.price - a.price AS rise MATCH T AS a : T AS b"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from acelera.language import ast
 from acelera.language.aggregates import find_aggregate
-from acelera.language.expressions import FUNCTIONS
+from acelera.language.expressions import FUNCTIONS, MULTISET_PREDICATES
 from acelera.language.syntax_errors import fail
 from acelera.language.tree import children, rebuilt
 
@@ -21,6 +21,18 @@ def looks_back(predicate: ast.Expression) -> bool:
 def asks_before(predicate: ast.Expression) -> bool:
     """Whether a predicate inside x[…] speaks of the event of x before, so that it is not asked of the first one."""
     return any(isinstance(node, ast.Prev) for node in ast.walk(predicate))
+
+
+def asks_one_event(predicate: ast.Expression) -> bool:
+    """Whether what the parser read inside x[…] is asked of each event alone."""
+    return not any(
+        isinstance(node, ast.Prev | ast.Running | ast.Total)
+        or (
+            isinstance(node, ast.Call)
+            and (node.function in (PREV, *MULTISET_PREDICATES) or is_aggregate(node.function))
+        )
+        for node in ast.walk(predicate)
+    )
 
 
 def is_aggregate(function: str) -> bool:

@@ -15,7 +15,7 @@ import lark
 
 from acelera.errors import QuerySyntaxError, Span
 from acelera.language import ast
-from acelera.language.aggregates import LARGEST_PLACE, NTH, name_and_number, numbered
+from acelera.language.aggregates import DISTINCT, LARGEST_PLACE, NTH, name_and_number, numbered
 from acelera.language.conditions import Name, Quantified, fail, to_condition
 from acelera.language.expression_builder import ExpressionBuilder, no_tokens, span_of, whole
 from acelera.language.items import to_aggregation, to_item
@@ -77,6 +77,13 @@ class _AstBuilder(ExpressionBuilder):
     """One method for each alternative of the grammar; `items` are its tokens and what was made of its parts."""
 
     created_name = ExpressionBuilder.name
+
+    def path(self, items: list[Any]) -> Name:
+        """An attribute, or a field of one."""
+        names = no_tokens(items)
+        path = Name(".".join(names))
+        path.span, path.quoted = span_of(*items), len(names) == 1 and names[0].quoted
+        return path
 
     # the query
 
@@ -276,7 +283,10 @@ class _AstBuilder(ExpressionBuilder):
         return to_condition(items[0])
 
     def each(self, items: list[Any]) -> Quantified:
-        return Quantified(items[0], items[2], span_of(*items))
+        return Quantified(items[0], items[2], span=span_of(*items))
+
+    def each_attribute(self, items: list[Any]) -> Quantified:
+        return Quantified(items[0], items[2], items[5], span=span_of(*items))
 
     # totals, and aggregates inside x[…]
 
@@ -293,6 +303,12 @@ class _AstBuilder(ExpressionBuilder):
             return called
         operand, number = _value_and_number(called.arguments, called.span)
         return replace(called, function=numbered(number), arguments=(operand,))
+
+    def call_of_distinct(self, items: list[Any]) -> ast.Running:
+        name, span = _function(items[0]), span_of(*items)
+        if name != "count":
+            fail(f"`{name}` takes no DISTINCT", span, "different values are counted: count(DISTINCT x.price)")
+        return ast.Running(DISTINCT, items[3], True, span=span)
 
     def call_ignoring_nulls(self, items: list[Any]) -> ast.Running:
         function, operand, *further = no_tokens(items)

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from acelera.language import ast
-from acelera.language.aggregates import name_and_number
+from acelera.language.aggregates import DISTINCT, name_and_number
+from acelera.language.looking_back import asks_one_event
 from acelera.language.syntax_errors import RESERVED
 from acelera.language.tree import assert_never
 
@@ -29,7 +30,7 @@ def print_around(pattern: str, clauses: ast.Clauses) -> str:
         lines.append(f"FROM {name(clauses.stream)}")
     lines.append(pattern)
     if clauses.partition_by:
-        lines.append("PARTITION BY " + ", ".join(name(key.name) for key in clauses.partition_by))
+        lines.append("PARTITION BY " + ", ".join(path(key.name) for key in clauses.partition_by))
     if clauses.within is not None:
         lines.append(print_within(clauses.within))
     if clauses.keep is not None:
@@ -95,6 +96,15 @@ def name(text: str) -> str:
 def variable(text: str) -> str:
     """A variable; ANY is a word of the language and a variable as well."""
     return text if text == "ANY" else name(text)
+
+
+def path(text: str) -> str:
+    """An attribute behind its variable, or where only attributes stand; with dots it is a field of a struct."""
+    return text if all(map(_is_plain, text.split("."))) else name(text)
+
+
+def _is_plain(text: str) -> bool:
+    return name(text) == text
 
 
 def amount(number: int, unit: str) -> str:
@@ -199,7 +209,7 @@ def print_operand(held: str, attribute: str | None) -> str:
     if attribute is None:
         return variable(held)
     if not isinstance(attribute, ast.Computed):
-        return f"{variable(held)}.{name(attribute)}"
+        return f"{variable(held)}.{path(attribute)}"
 
     def piece(node: ast.Expression, made: Sequence[_Piece]) -> _Piece:
         return _expression(ast.Attribute(held, node.name) if isinstance(node, ast.Attribute) else node, made)
@@ -208,7 +218,27 @@ def print_operand(held: str, attribute: str | None) -> str:
 
 
 def _aggregate(function: str, held: str, attribute: str | None, ignore_nulls: bool) -> _Piece:
-    return _call(function, print_operand(held, attribute), ignore_nulls)
+    some = _of_some(function, attribute) if ignore_nulls else None
+    if some is None:
+        return _call(function, print_operand(held, attribute), ignore_nulls)
+    predicate, value = some
+    bracket = f"{variable(held)}[{ast.fold(predicate, _in_brackets).text}]"
+    if isinstance(value, ast.Literal):
+        return _call(function, bracket)
+    return _call(function, f"{bracket}.{path(value.name)}", True)
+
+
+def _of_some(function: str, attribute: str | None) -> tuple[ast.Expression, ast.Literal | ast.Attribute] | None:
+    """The condition and the value of an aggregate of some events: `count(x[P])`, `sum(x[P].a IGNORE NULLS)`."""
+    chosen = attribute.expression if isinstance(attribute, ast.Computed) else None
+    if not isinstance(chosen, ast.Call) or chosen.function != "if" or not asks_one_event(chosen):
+        return None
+    match chosen.arguments:
+        case (predicate, ast.Attribute() as value):
+            return predicate, value
+        case (predicate, ast.Literal(True) as value) if function == "count":
+            return predicate, value
+    return None
 
 
 def _select_item(item: ast.SelectItem) -> str:
@@ -220,7 +250,7 @@ def _select_item(item: ast.SelectItem) -> str:
         case ast.SelectVariable(shown, alias):
             text = f"`{shown}`" if shown.lower() in ast.BOUNDS else variable(shown)
         case ast.SelectAttribute(shown, attribute, alias):
-            text = f"{variable(shown)}.{name(attribute)}"
+            text = f"{variable(shown)}.{path(attribute)}"
         case ast.SelectAggregation(aggregation, alias):
             text = print_expression(aggregation)
         case ast.SelectExpression(expression, alias):
@@ -252,17 +282,24 @@ def _condition(node: ast.Condition, made: Sequence[_Piece]) -> _Piece:
         case ast.Both():
             return _Piece(f"{made[0].at_least(1)} AND {made[1].at_least(2)}", 1)
         case ast.Each(held, predicate):
-            return _Piece(f"{variable(held)}[{print_expression(predicate)}]", 2)
+            return _Piece(f"{variable(held)}[{ast.fold(predicate, _in_brackets).text}]", 2)
         case ast.Across(predicate):
             # An AND or OR in brackets would be read as one of conditions, so it is kept within an expression.
             return _Piece(print_expression(predicate), 2)
         case ast.Same(held, attributes):
-            return _Piece(f"{variable(held)}[same({', '.join(name(attribute) for attribute in attributes)})]", 2)
+            return _Piece(f"{variable(held)}[same({', '.join(map(path, attributes))})]", 2)
         case ast.Increasing(held, attribute):
-            return _Piece(f"{variable(held)}[increasing({name(attribute)})]", 2)
+            return _Piece(f"{variable(held)}[increasing({path(attribute)})]", 2)
         case ast.Decreasing(held, attribute):
-            return _Piece(f"{variable(held)}[decreasing({name(attribute)})]", 2)
+            return _Piece(f"{variable(held)}[decreasing({path(attribute)})]", 2)
     raise AssertionError(f"unknown condition {type(node).__name__}")
+
+
+def _in_brackets(node: ast.Expression, made: Sequence[_Piece]) -> _Piece:
+    """As anywhere, but a name alone may be that of a field."""
+    if isinstance(node, ast.Attribute) and node.variable is None:
+        return _Piece(path(node.name), _PRIMARY)
+    return _expression(node, made)
 
 
 # --- expressions --------------------------------------------------------------------------------------------------
@@ -290,7 +327,7 @@ def _expression(node: ast.Expression, made: Sequence[_Piece]) -> _Piece:
         case ast.Interval(number, unit):
             return _Piece(f"INTERVAL {amount(number, unit)}", _PRIMARY)
         case ast.Attribute(held, text):
-            return _Piece(name(text) if held is None else f"{variable(held)}.{name(text)}", _PRIMARY)
+            return _Piece(name(text) if held is None else f"{variable(held)}.{path(text)}", _PRIMARY)
         case ast.Unary("NOT", _):
             return _Piece(f"NOT {made[0].at_least(_NOT)}", _NOT)
         case ast.Unary():
@@ -328,6 +365,8 @@ def _expression(node: ast.Expression, made: Sequence[_Piece]) -> _Piece:
 
 
 def _call(function: str, given: str, ignore_nulls: bool = False) -> _Piece:
+    if function == DISTINCT:
+        return _Piece(f"count(DISTINCT {given})", _PRIMARY)
     called, number = name_and_number(function)
     ignored, further = " IGNORE NULLS" if ignore_nulls else "", "" if number is None else f", {number}"
     return _Piece(f"{_called(called)}({given}{ignored}{further})", _PRIMARY)

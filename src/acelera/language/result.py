@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from acelera.language import ast
+from acelera.language.fields import as_column_name
 from acelera.language.tree import assert_never
 from acelera.language.types import Type
 
@@ -171,7 +172,7 @@ def name_of_aggregate(node: ast.Aggregation | ast.Total) -> str | None:
     if isinstance(node.attribute, ast.Computed):
         return None
     function = node.function.replace(" -", " last ").replace(" ", "_")
-    return "_".join(filter(None, (function, node.variable, node.attribute)))
+    return as_column_name(function, node.variable, node.attribute)
 
 
 def _sources(source: Source) -> Iterator[Source]:

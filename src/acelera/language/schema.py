@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import pyarrow as pa
 
 from acelera.errors import SchemaError, did_you_mean, listing
+from acelera.language.fields import Field, find_field
 from acelera.language.types import STRING, Kind, Type, from_arrow, parse_type, unify
 
 
@@ -18,13 +20,47 @@ class Schema:
     """The columns of a stream, and which of them each event type has.
 
     `event_types` is None when the types are not known beforehand: then any type may occur and has all columns.
-    `type_column` is the column that tells the type; None when all rows are of one type.
+    `type_column` is the column that tells the type; None when all rows are of one type. Those of the columns that are
+    `fields` of structs are not in tables: they are taken out of the column that their path begins with. `hidden` are
+    columns that are called as what every event has, its time or its position; nothing sees them.
     """
 
     columns: Mapping[str, Type]
     event_types: Mapping[str, tuple[str, ...]] | None = None
     type_column: str | None = "type"
     order_by: tuple[str, ...] = ()
+    fields: Mapping[str, Field] = field(default_factory=dict)
+    hidden: tuple[str, ...] = ()
+
+    @property
+    def in_tables(self) -> Mapping[str, Type]:
+        """The columns that tables have."""
+        return {name: kind for name, kind in self.columns.items() if name not in self.fields}
+
+    def with_fields(self, names: Iterable[str]) -> Schema:
+        """The same schema, in which those of the names that are fields of structs are columns."""
+        found = {name: find_field(name, self.columns) for name in sorted(names) if name not in self.columns}
+        fresh = {name: each for name, each in found.items() if each is not None}
+        if not fresh:
+            return self
+        known = {**self.fields, **fresh}
+        fields = {name: known[name] for name in sorted(known)}  # whoever asked first
+        columns = {**self.in_tables, **{name: each.type for name, each in fields.items()}}
+        return replace(self, columns=columns, fields=fields)
+
+    def read_for(self, names: Iterable[str]) -> list[str]:
+        """The columns of tables that these columns are, or are taken out of."""
+        wanted = {self.fields[name].path[0] if name in self.fields else name for name in names}
+        return [name for name in self.columns if name in wanted]
+
+    def whole(self, names: Iterable[str]) -> list[str]:
+        """The names, and those of the fields of what they name."""
+        given = list(names)
+        return [*given, *(name for name, each in self.fields.items() if each.path[0] in given)]
+
+    def shown(self, name: str) -> str:
+        """What a column of the result is called that shows an attribute of PARTITION BY."""
+        return name.replace(".", "_") if name in self.fields else name
 
     @property
     def time(self) -> Type | None:
@@ -41,11 +77,13 @@ class Schema:
         """The attributes of an event type; of any type if it is None."""
         if event_type is None or self.event_types is None:
             return self.columns
-        names = self.event_types.get(event_type, ())
-        return {name: self.columns[name] for name in names}
+        return {name: self.columns[name] for name in self.whole(self.event_types.get(event_type, ()))}
 
-    def ordered_by(self, order_by: str | tuple[str, ...] | list[str] | None) -> Schema:
-        """The same schema for a stream in this order; checks that the columns exist and can be ordered."""
+    def ordered_by(self, order_by: str | tuple[str, ...] | list[str] | None, hiding: bool = False) -> Schema:
+        """The same schema for a stream in this order; checks that the columns exist and can be ordered.
+
+        A column that is called `time` or `position`, as what every event has, is refused, or hidden.
+        """
         names = (order_by,) if isinstance(order_by, str) else tuple(order_by or ())
         for name in names:
             if (
@@ -57,13 +95,32 @@ class Schema:
                     f"order_by: {name!r} is not a column; pass a list of columns, all ascending: ['a', 'b']"
                 )
             if name not in self.columns:
-                near = did_you_mean(str(name), self.columns)
-                raise SchemaError(f"order_by: there is no column `{name}`{near}{_listing(self.columns)}")
+                near = did_you_mean(str(name), self.in_tables)
+                raise SchemaError(f"order_by: there is no column `{name}`{near}{_listing(self.in_tables)}")
             if self.columns[name].kind in (Kind.OPAQUE, Kind.NULL):
                 raise SchemaError(f"order_by: column `{name}` of type {self.columns[name]} has no order")
         ordered = replace(self, order_by=names)
+        if hiding:
+            ordered = ordered._without(ordered._taken())
         ordered._refuse_collisions()
         return ordered
+
+    def _taken(self) -> list[str]:
+        """Columns that are called as what every event has, and are something else."""
+        names = ["position"] + (["time"] if self.time is not None else [])
+        found = [name for name in names if name in self.columns and name not in self.order_by[:1]]
+        return [*found, "type"] if "type" in self.columns and self.type_column != "type" else found
+
+    def _without(self, names: Sequence[str]) -> Schema:
+        """Columns are hidden, but for those that tell types or the order, which are needed."""
+        hidden = tuple(name for name in names if name not in (self.type_column, *self.order_by))
+        if not hidden:
+            return self
+        columns = {name: kind for name, kind in self.columns.items() if name not in hidden}
+        event_types = self.event_types and {
+            each: tuple(name for name in known if name not in hidden) for each, known in self.event_types.items()
+        }
+        return replace(self, columns=columns, event_types=event_types, hidden=hidden)
 
     def _refuse_collisions(self) -> None:
         """`position` and `time` are what every event has; a column of that name would be mistaken for it."""
@@ -72,19 +129,9 @@ class Schema:
             raise SchemaError(
                 f"the order column `position` is of type {first}, but positions are integers; rename the column"
             )
-        taken = ["position"] + (["time"] if self.time is not None else [])
-        for name in taken:
-            if name in self.columns and name not in self.order_by[:1]:
-                raise SchemaError(
-                    f"the column `{name}` has the name of what every event carries, its {name}; rename the column"
-                )
-        if "type" in self.columns and self.type_column is None:
+        for name in self._taken():
             raise SchemaError(
-                "the table has a column `type`, so drop event_type=… (or type_column=None); or else rename the column"
-            )
-        if "type" in self.columns and self.type_column != "type":
-            raise SchemaError(
-                "the column `type` is not the type column, but `type` is an event's type in queries; rename the column"
+                f"the column `{name}` has the name of what every event carries, its {name}; rename the column"
             )
 
 
@@ -97,7 +144,8 @@ def schema_of(
 ) -> Schema:
     """A schema from whatever describes one.
 
-    - a mapping of columns to types, shared by all event types: `{"type": "string", "price": float}`
+    - a mapping of columns to types, shared by all event types: `{"type": "string", "price": float}`; a struct is a
+      mapping of its fields, `{"type": "string", "geo": {"lat": float, "lon": float}}`
     - a mapping of event types to such mappings: `{"SELL": {"price": float}, "BUY": {"price": float}}`
     - a pyarrow schema, or a Spark schema (StructType)
 
@@ -120,7 +168,7 @@ def schema_of(
         return _from_columns(_spark_columns(described), type_column, event_type, stream)
     if isinstance(described, Mapping):
         _refuse_odd_names(described)
-        if described and all(isinstance(value, Mapping) for value in described.values()):
+        if described and event_type is None and all(isinstance(value, Mapping) for value in described.values()):
             return _from_event_types(described, type_column)
         columns = {name: parse_type(kind) for name, kind in described.items()}
         return _from_columns(columns, type_column, event_type, stream)
@@ -211,7 +259,7 @@ def _spark_columns(described: object) -> dict[str, Type]:
     """Columns of a Spark StructType, which describes itself without Spark being imported here."""
     columns = {}
     for each in described.fields:  # type: ignore[attr-defined]  # a StructType, seen by its attributes
-        columns[each.name] = _spark_type(each.dataType.simpleString())
+        columns[each.name] = _spark_type(each.dataType)
     return columns
 
 
@@ -224,7 +272,10 @@ _SPARK = {
 }
 
 
-def _spark_type(name: str) -> Type:
+def _spark_type(kind: Any) -> Type:
+    if hasattr(kind, "fields"):
+        return from_arrow(pa.struct([(each.name, _spark_type(each.dataType).arrow) for each in kind.fields]))
+    name = kind.simpleString()
     if name in _SPARK:
         return from_arrow(_SPARK[name])
     if name.startswith("interval"):
@@ -232,7 +283,7 @@ def _spark_type(name: str) -> Type:
     try:
         return parse_type(name)
     except SchemaError:
-        return from_arrow(pa.struct([]))  # arrays, maps, structs: carried, never looked into
+        return from_arrow(pa.struct([]))  # arrays, maps: carried, never looked into
 
 
 def _listing(columns: Mapping[str, object]) -> str:

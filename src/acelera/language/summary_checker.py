@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 import pyarrow as pa
 
@@ -10,7 +11,8 @@ from acelera.errors import Problem, Span, did_you_mean, listing
 from acelera.language import ast
 from acelera.language.aggregates import as_written, find_aggregate, name_and_number
 from acelera.language.expressions import FUNCTIONS, check_predicate, type_of
-from acelera.language.item_checker import ItemChecker
+from acelera.language.fields import as_column_name
+from acelera.language.item_checker import ItemChecker, key_of
 from acelera.language.printer import amount, print_expression, print_over
 from acelera.language.printer import name as written
 from acelera.language.result import AttributeValues, Column, name_of_aggregate
@@ -37,6 +39,8 @@ def check_summary(scope: Scope, clauses: ast.Clauses, summary: ast.Summary, bind
     """What a summary shows; what is wrong in it is reported."""
     if clauses.select not in ((), (ast.Star(),)):
         scope.wrong("a query has either SELECT or SUMMARIZE", clauses.select[0].span, "leave one of them out")
+    by = tuple(key_of(key, clauses.partition_by, bindings) for key in summary.by)
+    summary = replace(summary, by=by)
     checker = _SummaryChecker(scope, clauses, summary, bindings)
     items = tuple(checker.item(item) for item in summary.items)
     keys = tuple(checker.key(key) for key in summary.by)
@@ -198,7 +202,7 @@ class _SummaryChecker:
             case ast.SelectVariable(name, alias):
                 if name not in self.partition_by:
                     self.refuse_key(name, key.span)
-                return self.items.key(name, alias or name)
+                return self.items.key(name, alias)
             case ast.SelectAttribute(variable, attribute, alias):
                 scope = self.scope
                 held = scope.variable(variable, self.bindings, key.span, to_the_left=False, with_attribute=True)
@@ -213,7 +217,8 @@ class _SummaryChecker:
                 if found.kind is Kind.OPAQUE:
                     self.scope.wrong(f"values of type {found} cannot be a key", key.span)
                 kind = None if self.scope.schema is None else found.arrow
-                return Column(alias or f"{variable}_{attribute}", AttributeValues(variable, attribute), True, kind)
+                name = alias or as_column_name(variable, attribute)
+                return Column(name, AttributeValues(variable, attribute), True, kind)
             case _:
                 return assert_never(key)
 

@@ -69,7 +69,7 @@ def _in_items(word: str, kind: str, before: str, expected: Collection[str]) -> s
     if kind == "STAR" and _ends(before, r"(\bsummarize|,)"):
         return "matches are counted by count(*)"
     if _ends(before, r"\b(summarize\s+|\(\s*)distinct"):
-        return "there is no DISTINCT; for a row for each value make it a key: SUMMARIZE count(*) MATCH … BY x.kind"
+        return "for a row for each value make it a key: SUMMARIZE count(*) MATCH … BY x.kind"
     if kind == "STAR" and _ends(before, r"\(\s*\w+\s*\."):
         return "count(x) counts the events of the variable x"
     if word == "IGNORE" and _ends(before, r"\)"):

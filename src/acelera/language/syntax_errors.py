@@ -56,6 +56,7 @@ _ONE_MATCH = (
 _ROWS = "a row of the result is a match; q.run(…, rows='events') gives a row for each of its events"
 
 # Words of other languages, and what to write instead.
+_CASE = "CASE is written if(x.price > 5, 'high', 'low'); events are counted by count(x[price > 5])"
 _FOREIGN = {
     "AFTER": _ONE_MATCH,
     "SKIP": _ONE_MATCH,
@@ -80,13 +81,13 @@ _FOREIGN = {
     "LIMIT": "a query has no LIMIT; slice the resulting table",
     "FOLLOWED": "'followed by' is written A : NEXT(B) for the first B, A ; B for each, A : B for the very next event",
     "IF": "conditions follow the formula: MATCH … FILTER x.price > 100",
-    "CASE": "there is no CASE; use OR between filtered formulas, or coalesce",
+    "CASE": _CASE,
     "THEN": "a sequence is written A ; B (later) or A : B (at the very next position)",
-    "WHEN": "there is no CASE; use OR between filtered formulas, or coalesce",
+    "WHEN": _CASE,
     "CONSUME": "to go on behind the first matches write KEEP ALL APART, after WITHIN",
     "LONGEST": "which matches are kept is said behind WITHIN: KEEP LONGEST PER START, KEEP LONGEST APART, …",
     "SHORTEST": "which matches are kept is said behind WITHIN: KEEP SHORTEST PER END, KEEP SHORTEST APART, …",
-    "DISTINCT": "there is no DISTINCT: matches are a set already, and an aggregate takes every event",
+    "DISTINCT": "matches are a set already; different values are counted by count(DISTINCT x.price)",
     "OVER": "SELECT has no window functions; compute them on the resulting table",
     "EVERY": "a query finds every match; just write the formula",
     "MATCH_RECOGNIZE": "a query is SELECT … FROM … MATCH formula FILTER conditions, without brackets",
@@ -241,6 +242,8 @@ def _hint_of_keep(place: _Place) -> str | None:
 def _hint_of_words(place: _Place) -> str | None:
     """Words of other languages, misspelt words, words of the language as names."""
     word = place.found.upper()
+    if word == "FILTER" and place.follows(r"\w\s*\([^()]*\)") and place.expected & {"FROM", "RSQB"}:
+        return "some events are told in brackets: count(x[price > 5]), sum(x[price > 5].price IGNORE NULLS)"
     if word == "ORDER" and re.match(r"BY\b[^;]*\bDESC\b", place.after, re.IGNORECASE):
         return (
             "the order is given when the query is run: q.run(table, order_by='ts'); it is ascending, so turn the "
@@ -267,6 +270,8 @@ def _hint_of_symbols(place: _Place) -> str | None:
         return "values are written out; was the f before the string forgotten?"
     if "==" in place.around:
         return "equality is written ="
+    if place.expression_begins and (place.found == "->" or place.follows(r"\w\s*-")) and "->" in place.around:
+        return "a field of a struct is written with a dot: x.geo.lat"
     pair = place.found + place.after[:1]
     if place.expression_begins and ("=>" in place.around or "=<" in place.around):
         return "the comparisons are written >= and <="
@@ -412,6 +417,8 @@ def _readable(expected: Iterable[str], before: str) -> str:
         names.discard("NUMBER")  # a duration may go on
     if "NUMBER" in names:
         names.discard("LESS")
+    if "LSQB" not in names and len(names) > 1:
+        names.discard("DOT")  # an attribute may go on with a field
     said: list[str] = []
     for telling, words, covered in _SAID:
         if telling <= names:

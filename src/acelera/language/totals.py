@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from acelera.language import ast
-from acelera.language.aggregates import NTH, called, find_aggregate
-from acelera.language.conditions import Quantified, fail
+from acelera.language.aggregates import DISTINCT, NTH, called, find_aggregate
+from acelera.language.conditions import Quantified, fail, refuse_some
 from acelera.language.items import Operand, is_aggregating, operand_of
+from acelera.language.some_events import with_some_events
 from acelera.language.tree import rebuilt
 
 COUNT_OF_MATCHES = ("count", "log2_count")
@@ -20,12 +21,14 @@ def with_totals(expression: ast.Expression) -> ast.Expression:
     def combine(node: ast.Expression, made: Sequence[ast.Expression]) -> ast.Expression:
         match node:
             case Quantified():
+                if node.attribute is not None:
+                    refuse_some(node)
                 fail(
                     f"`{node.variable}[…]` is a condition on events, which stands after FILTER",
                     node.span,
                     f"a total over the events of {node.variable} is written sum({node.variable}.price)",
                 )
-            case ast.Running(function, ast.Expression() as argument, True) if operand := _values_of(argument):
+            case ast.Running(function, ast.Expression() as argument, True) if operand := _values_of(argument, function):
                 return ast.Total(function, *operand, True, span=node.span)
             case ast.Running(function, None, _):
                 counts = "count(*) counts matches, count(x) the events of the variable x"
@@ -47,7 +50,7 @@ def with_totals(expression: ast.Expression) -> ast.Expression:
                     return ast.Total(function, *operand, span=node.span)
         return rebuilt(node, made)
 
-    return ast.fold(expression, combine)
+    return ast.fold(with_some_events(expression), combine)
 
 
 def _operand(argument: ast.Attribute) -> Operand:
@@ -56,7 +59,7 @@ def _operand(argument: ast.Attribute) -> Operand:
     return operand
 
 
-def _values_of(argument: ast.Expression) -> Operand | None:
-    """What an aggregate that leaves out missing values is over: not events themselves."""
+def _values_of(argument: ast.Expression, function: str) -> Operand | None:
+    """What an aggregate that leaves out missing values is over: not events. Of DISTINCT that is said later."""
     operand = operand_of(argument)
-    return operand if operand is not None and operand.attribute is not None else None
+    return operand if operand is not None and (operand.attribute is not None or function == DISTINCT) else None

@@ -193,6 +193,18 @@ def walk(root: N) -> Iterator[N]:
         todo.extend(reversed(children(node)))
 
 
+def nodes_of(root: Node) -> Iterator[Node]:
+    """The node and all nodes below it, of whatever family, from the top, left to right."""
+    todo: list[object] = [root]
+    while todo:
+        part = todo.pop()
+        if isinstance(part, tuple):
+            todo.extend(reversed(part))
+        elif isinstance(part, Node):
+            yield part
+            todo.extend(reversed(part.parts()))
+
+
 def assert_never(value: NoReturn) -> NoReturn:
     """After all cases of a match: mypy finds one that is missing. From Python 3.11 on, `typing` has it."""
     raise AssertionError(f"unknown {type(value).__name__}")

@@ -6,6 +6,7 @@ import datetime
 import decimal
 import enum
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import pyarrow as pa
@@ -126,11 +127,18 @@ _BY_PYTHON: dict[object, pa.DataType] = {
 
 
 def parse_type(described: object) -> Type:
-    """A type from an Arrow type, a Python type or a name such as `int`, `float64`, `timestamp[us, tz=UTC]`."""
+    """A type from an Arrow type, a Python type or a name such as `int`, `float64`, `timestamp[us, tz=UTC]`; that of a
+    struct from a mapping of its fields.
+    """
     if isinstance(described, Type):
         return described
     if isinstance(described, pa.DataType):
         return from_arrow(described)
+    if isinstance(described, Mapping):
+        odd = [name for name in described if not isinstance(name, str) or not name]
+        if odd:
+            raise SchemaError(f"{odd[0]!r} is not a name; fields are named by strings")
+        return from_arrow(pa.struct([(name, parse_type(kind).arrow) for name, kind in described.items()]))
     if isinstance(described, type) and described in _BY_PYTHON:
         return from_arrow(_BY_PYTHON[described])
     if isinstance(described, str):

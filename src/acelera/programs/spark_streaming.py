@@ -7,9 +7,10 @@ happens there.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import reduce
+from os import PathLike
 from typing import Any
 
 import pyarrow as pa
@@ -21,6 +22,7 @@ from acelera.programs.components import Component
 from acelera.programs.stream_task import BEGIN, END, TIMESTAMP, TYPE, ProgramTask
 from acelera.spark.buckets import BUCKETS
 from acelera.spark.hosting import Transport, hosted, unpacked, with_late_events
+from acelera.spark.results import ByName
 from acelera.spark.running import all_grow, refuse_alike, see_to_python, tells_case
 from acelera.spark.schemas import arrow_schema, spark_schema
 from acelera.spark.spark_expressions import quoted
@@ -28,52 +30,41 @@ from acelera.spark.watermarks import check_requirements, check_watermark, delay_
 
 
 @dataclass(frozen=True)
-class Streamed(Mapping[str, Any]):
+class Streamed(ByName):
     """All that a program derives from a stream: a frame for each label, as `run` gives it for tables.
 
     `frame` has the columns type and those of times, and a struct for each label that has children. What is written of
     `streamed["fire"]` and of `streamed["burnt_down"]` are two streams to Spark, each of which runs the whole program.
     """
 
-    frame: Any
-    outputs: Mapping[str, pa.Schema] = field(repr=False)
     times: tuple[str, ...] = (BEGIN, END)
 
-    def __getitem__(self, label: str) -> Any:
+    def part(self, name: str) -> Any:
         """The events of one label: their times, and their children."""
         from pyspark.sql import functions
 
-        if label not in self.outputs:
-            near = did_you_mean(label, self.outputs)
-            raise UsageError(f"no rule makes `{label}`{near} (it has {listing(self.outputs)})")
-        children = self.outputs[label].names
-        taken = next((name for name in children if name.lower() in map(str.lower, self.times)), None)
+        children = self.outputs[name].names
+        taken = next((child for child in children if child.lower() in map(str.lower, self.times)), None)
         if taken is not None:
             raise UsageError(
-                f"`{label}` has a child `{taken}`, which would stand beside the time of that name; take it out of "
+                f"`{name}` has a child `{taken}`, which would stand beside the time of that name; take it out of "
                 f"the struct of `frame` yourself"
             )
-        own = self.frame.filter(functions.col(TYPE) == label)
-        inner = (functions.col(f"{quoted(label)}.{quoted(name)}").alias(name) for name in children)
+        own = self.frame.filter(functions.col(TYPE) == name)
+        inner = (functions.col(f"{quoted(name)}.{quoted(child)}").alias(child) for child in children)
         return own.select(*map(quoted, self.times), *inner)
 
-    def __contains__(self, label: object) -> bool:
-        return label in self.outputs
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.outputs)
-
-    def __len__(self) -> int:
-        return len(self.outputs)
-
-    def get(self, label: str, default: Any = None) -> Any:
-        """The events of one label, if rules make it."""
-        if label not in self.outputs:
-            return default
-        return self[label]
+    def unknown(self, name: str) -> str:
+        """No rule makes it."""
+        return f"no rule makes `{name}`{did_you_mean(name, self.outputs)} (it has {listing(self.outputs)})"
 
 
-def run_streaming(frames: Any, task: ProgramTask, late_events: str | None = None) -> Streamed:
+def run_streaming(
+    frames: Any,
+    task: ProgramTask,
+    late_events: str | None = None,
+    checkpoint: str | PathLike[str] | None = None,
+) -> Streamed:
     """What a program derives from a growing frame with a column for the label, or from one for each label.
 
     Late rows are counted, and kept in a column of the name `late_events` if there is one: label, times, and a struct of
@@ -91,7 +82,7 @@ def run_streaming(frames: Any, task: ProgramTask, late_events: str | None = None
     moved = reduce(
         lambda one, two: one.unionByName(two), (_travelling(each, label, task) for label, each in parts.items())
     )
-    found = _processed(moved, task, late_events is not None)
+    found = _processed(moved, task, late_events is not None, checkpoint)
     derived = unpacked(found, columns, task.fingerprint)
     return Streamed(with_watermark(derived, END, delay_of(frame, task.end)), task.outputs)
 
@@ -172,7 +163,7 @@ def _data(schema: pa.Schema, slot: str, kind: Any, label: str | None, task: Prog
     return functions.when(kind.isin(labels), functions.struct(*columns)).cast(wanted).alias(slot)
 
 
-def _processed(rows: Any, task: ProgramTask, late_events: bool) -> Any:
+def _processed(rows: Any, task: ProgramTask, late_events: bool, checkpoint: str | PathLike[str] | None) -> Any:
     """What each bucket gives."""
     names, spread, routes = tuple(rows.columns), [], []
     for number, component in enumerate(task.components):
@@ -180,7 +171,7 @@ def _processed(rows: Any, task: ProgramTask, late_events: bool) -> Any:
         spread.append(_spread(component, first, task).cast("int").alias(f"spread{number}"))
         routes.append(names if late_events else tuple(task.columns(first)))  # late rows are whole
     transport = Transport(names, tuple(routes), len(task.places))
-    return hosted(rows.select(*spread, *names), transport, task, late_events)
+    return hosted(rows.select(*spread, *names), transport, task, late_events, checkpoint)
 
 
 def _spread(component: Component, first: int, task: ProgramTask) -> Any:

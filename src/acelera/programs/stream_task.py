@@ -25,6 +25,7 @@ from acelera.algebra.rules import Rule
 from acelera.engine.storage.snapshots import fingerprint_of
 from acelera.errors import DataError
 from acelera.programs.components import Component, components_of
+from acelera.spark.metrics import Told
 
 TYPE, BEGIN, END = "type", "begin", "end"
 """The columns of a result, before a struct for each label; and of rows that travel, before their data."""
@@ -188,6 +189,11 @@ class Deriving:
         """When the engine has something to do."""
         assert self.engine is not None
         return self.engine.due
+
+    @property
+    def told(self) -> Told:
+        """It counts nothing but its rows."""
+        return Told()
 
     def advance(self, rows: pa.Table | None, now: int) -> Iterator[pa.RecordBatch]:
         """One step; the events that are derived."""

@@ -40,15 +40,20 @@ def find(about: About, query: CompiledQuery, table: Any, ties: str, limits: Limi
 
         return find_in_process(about, query, table, ties, limits)
     from acelera.report.on_spark import find as find_on_spark
+    from acelera.spark.running import refuse_order_of_arrival
 
-    if ties != "error":
-        raise UsageError(
-            "ties='keep' is for tables in this process: rows of a Spark DataFrame have no order of arrival"
-        )
+    refuse_order_of_arrival(ties)
     frames = list(table.values()) if isinstance(table, Mapping) else [table]
     if any(frame.isStreaming for frame in frames):
         raise UsageError(
             "a report shows a stream that has ended, and this DataFrame is a streaming one; read it as a batch "
             "(spark.read), or write its events to a table and report on that"
         )
-    return (summarized_on_spark if summary else find_on_spark)(about, query, table, limits)
+    if summary:
+        return summarized_on_spark(about, query, table, limits, ties)
+    if ties != "error":
+        raise UsageError(
+            f"ties={ties!r}: a report of matches tells events of a Spark DataFrame by their order, in which none may "
+            "tie; add a column to order_by that tells them apart, or report on rows in this process: frame.toArrow()"
+        )
+    return find_on_spark(about, query, table, limits)

@@ -11,9 +11,9 @@ from acelera.language.aggregates import aggregate_names
 
 _WORDS = """SELECT SUMMARIZE FROM MATCH PARTITION BY WITHIN EVENTS EVENT OVER EVERY HAVING FILTER AND OR NOT ALL UNLESS
 PROJECT AGG AS START END STRICT NEXT ANY KEEP LONGEST SHORTEST PER APART FOR LESS THAN IS IN BETWEEN LIKE NULL TRUE
-FALSE CAST TIMESTAMP DATE INTERVAL IGNORE NULLS
+FALSE CAST TIMESTAMP DATE INTERVAL IGNORE NULLS DISTINCT
 MILLISECOND SECOND MINUTE HOUR DAY MILLISECONDS SECONDS MINUTES HOURS DAYS""".split()
-_FUNCTIONS = """prev same increasing decreasing abs floor ceil sqrt lower upper trim length coalesce nullif
+_FUNCTIONS = """prev same increasing decreasing abs floor ceil sqrt lower upper trim length coalesce nullif if
 log2_count nth""".split()
 _TOKEN = re.compile(
     r"(?P<comment>--[^\n]*)|(?P<string>'(?:[^']|'')*')|(?P<quoted>`[^`]*`)|(?P<number>\b\d+(?:\.\d+)?\b)"

@@ -12,8 +12,8 @@ import pyarrow as pa
 
 from acelera.engine.compiled_query import CompiledQuery
 from acelera.engine.frames import Frame
+from acelera.engine.session.arranging import in_whole_order
 from acelera.engine.session.keys import Keys
-from acelera.engine.session.order import order_columns, sorted_indices
 from acelera.engine.session.pages import Page
 from acelera.engine.session.session import Session
 from acelera.engine.storage.columns import decoded, in_ordinary_types, ordinary
@@ -21,11 +21,13 @@ from acelera.errors import UsageError
 from acelera.language import ast
 from acelera.language.checker import Checked
 from acelera.language.schema import Schema
+from acelera.language.sorting import arranges
 from acelera.report.buckets import width_of
 from acelera.report.extension import extended
 from acelera.report.findings import About, Buckets, Findings, Ints, Limits, places_shown, that_fit
 from acelera.report.matching import matches_of, with_type
 from acelera.report.values import cells
+from acelera.tables import with_fields
 
 COUNTED = 10_000_000
 """How many matches are counted at most."""
@@ -34,7 +36,8 @@ COUNTED = 10_000_000
 def find(about: About, query: CompiledQuery, table: pa.Table, ties: str, limits: Limits) -> Findings:
     """What a page shows of the matches in a table."""
     schema = query.schema
-    table, numbers = in_order(table, schema)
+    table, numbers = in_order(with_fields(table, schema), query, ties)
+    ties = "keep" if arranges(ties) else ties
     extension = extended(query, placed=True)
     session = extension.query.open(ties)
     stream = _Stream(session.conform(table), query.checked)
@@ -59,12 +62,12 @@ def find(about: About, query: CompiledQuery, table: pa.Table, ties: str, limits:
     return Findings(about, query.checked, rows, places, shown, table.num_rows, len(ends), counted, buckets)
 
 
-def in_order(table: pa.Table, schema: Schema) -> tuple[pa.Table, Ints]:
+def in_order(table: pa.Table, query: CompiledQuery, ties: str = "error") -> tuple[pa.Table, Ints]:
     """The rows in order, in types that Arrow can sort and pick from, and the numbers that people count them by."""
     columns = {name: decoded(column) for name, column in zip(table.column_names, table.columns, strict=True)}
     table = pa.table({name: column.cast(_ordinary(column.type)) for name, column in columns.items()})
     numbers = np.arange(1, table.num_rows + 1)
-    indices = sorted_indices(order_columns(table, schema, numbers)) if schema.order_by else None
+    indices = in_whole_order(table, query.schema, [key.name for key in query.checked.clauses.partition_by], ties)
     return (table, numbers) if indices is None else (table.take(pa.array(indices)), numbers[indices])
 
 

@@ -31,14 +31,16 @@ def summarized(about: About, query: CompiledQuery, table: pa.Table, ties: str, l
     """What a page shows of the summary of a table."""
     from acelera.report.in_process import in_order
 
-    table, numbers = in_order(table, query.schema)
+    table, numbers = in_order(table, query)
     session = query.open(ties)
     found = session.table(list(chain(session.pages(session.conform(table), numbers), session.rest())))
     shown = found.slice(0, limits.matches)
     return SummaryFindings(about, query.checked, shown, table.num_rows, found.num_rows)
 
 
-def summarized_on_spark(about: About, query: CompiledQuery, frames: Any, limits: Limits) -> SummaryFindings:
+def summarized_on_spark(
+    about: About, query: CompiledQuery, frames: Any, limits: Limits, ties: str = "error"
+) -> SummaryFindings:
     """The same of a Spark DataFrame: Spark summarizes and counts, and hands over the rows that are shown."""
     from acelera.report.on_spark import kept
     from acelera.spark.running import described, run
@@ -46,7 +48,7 @@ def summarized_on_spark(about: About, query: CompiledQuery, frames: Any, limits:
 
     assert query.checked.summary is not None
     frame, _ = described(frames, lambda _: query.schema)
-    found, order = kept(run(query, frame)), [quoted(name) for name in query.checked.summary.order]
+    found, order = kept(run(query, frame, ties=ties)), [quoted(name) for name in query.checked.summary.order]
     try:
         shown = (found.orderBy(*order) if order else found).limit(limits.matches).toArrow()
         return SummaryFindings(about, query.checked, shown, frame.count(), found.count())

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from acelera.language import ast
 from acelera.language.absence import independent_parts, length_of, names_from_outside
 from acelera.language.events import ComplexEvent, Event, bag, complex_event, made_event, within
+from acelera.language.schema import Schema
 from acelera.semantics.absence import Forbidden, of_the_match, unless, unless_for
 from acelera.semantics.aggregation import aggregate
 from acelera.semantics.satisfaction import Given, satisfies
@@ -50,6 +51,11 @@ class Stream:
     events: Sequence[Event]
     type_column: str | None = "type"
     once: bool = True  # how AS and ALL count an event that several variables hold
+    schema: Schema | None = None
+
+    def whole(self, names: Sequence[str]) -> Sequence[str]:
+        """Attributes, with the fields of those that are structs."""
+        return names if self.schema is None else self.schema.whole(names)
 
 
 def denotation(formula: ast.Formula, stream: Stream) -> Denotation:
@@ -101,7 +107,7 @@ def denoted(formula: ast.Formula, stream: Stream, given: Given | None = None) ->
             case ast.Windowed(_, window):
                 return made[0].those(lambda c: fits(c, window, stream))
             case ast.Project():
-                return made[0].each(lambda c: project(c, node, stream.type_column))
+                return made[0].each(lambda c: project(c, node, stream))
             case ast.Agg():
                 made_by += 1  # each AGG of the formula is an origin of its own
                 origin = (1, made_by)
@@ -208,14 +214,15 @@ def fits(c: ComplexEvent, window: ast.Within, stream: Stream) -> bool:
     return within(window, stream.events[c.start - 1], stream.events[c.end - 1])
 
 
-def project(c: ComplexEvent, node: ast.Project, type_column: str | None) -> ComplexEvent:
+def project(c: ComplexEvent, node: ast.Project, stream: Stream) -> ComplexEvent:
     """π_L and π_{X(a…)}: keep these variables, and of some of them only these attributes."""
     named = {item.variable: item for item in node.kept}
     bags = {}
     for variable in c.variables:
         item = named.get(variable)
         if item is not None and item.attributes is not None:
-            bags[variable] = bag(e.project(item.attributes, type_column) for e in c(variable))
+            names = stream.whole(item.attributes)
+            bags[variable] = bag(e.project(names, stream.type_column) for e in c(variable))
         elif item is not None or node.everything:
             bags[variable] = c(variable)
     return complex_event(c.start, c.end, bags)

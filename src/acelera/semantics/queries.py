@@ -21,6 +21,7 @@ from acelera.language.result import (
     PartitionKey,
 )
 from acelera.language.schema import Schema
+from acelera.language.sorting import arranges, sort_key, tie_columns
 from acelera.language.tree import assert_never
 from acelera.language.types import Kind, from_arrow
 from acelera.semantics.absence import time
@@ -45,7 +46,7 @@ Matches = Callable[[Sequence[Event]], Iterable[ComplexEvent]]
 
 def meaning(formula: ast.Formula, schema: Schema, bag_union: BagUnion) -> Matches:
     """The matches of a formula in the events of one partition, by the definition, if no event comes later."""
-    return lambda events: denotation(formula, Stream(events, schema.type_column, bag_union == "once"))
+    return lambda events: denotation(formula, Stream(events, schema.type_column, bag_union == "once", schema))
 
 
 def evaluate(
@@ -115,10 +116,10 @@ def partitions(rows: Sequence[Row], schema: Schema, clauses: ast.Clauses, ties: 
     """The stream in order, split by key. NULL is a key of its own; positions are counted within a key."""
     found: dict[tuple[Value, ...], Partition] = {}
     last: dict[tuple[Value, ...], int] = {}
-    for place, index in enumerate(ordered(rows, schema)):
+    for place, index in enumerate(ordered(rows, schema, clauses, ties)):
         row = rows[index]
         key = tuple(canonical(row[name.name]) for name in clauses.partition_by)
-        if key in last and schema.order_by and ties != "keep":
+        if key in last and schema.order_by and ties == "error":
             refuse_tie(rows, last[key], index, schema, clauses)
         last[key] = index
         partition = found.setdefault(key, Partition(key, [], []))
@@ -127,13 +128,26 @@ def partitions(rows: Sequence[Row], schema: Schema, clauses: ast.Clauses, ties: 
     return list(found.values())
 
 
-def ordered(rows: Sequence[Row], schema: Schema) -> list[int]:
-    """The rows' indices in order; rows that are equal under the order stay as they came."""
+def ordered(rows: Sequence[Row], schema: Schema, clauses: ast.Clauses, ties: str) -> list[int]:
+    """The rows' indices in order. Those that are equal under it stay as they came, or are in that of all columns; then
+    rows that are equal in all of them may be one.
+    """
     for index, row in enumerate(rows):
         for name in schema.order_by:
             if row[name] is None or row[name] != row[name]:
                 raise no_place(index + 1, name, row[name])
-    return sorted(range(len(rows)), key=lambda index: tuple(rows[index][name] for name in schema.order_by))
+    found = sorted(range(len(rows)), key=lambda index: tuple(rows[index][name] for name in schema.order_by))
+    if not schema.order_by or not arranges(ties):
+        return found
+    names = (*schema.order_by, *tie_columns(schema, [key.name for key in clauses.partition_by]))
+
+    def place(index: int) -> tuple[object, ...]:
+        return tuple(sort_key(rows[index][name]) for name in names)
+
+    found.sort(key=place)
+    if ties == "any":
+        return found
+    return [index for at, index in enumerate(found) if not at or place(index) != place(found[at - 1])]
 
 
 def refuse_tie(rows: Sequence[Row], left: int, right: int, schema: Schema, clauses: ast.Clauses) -> None:

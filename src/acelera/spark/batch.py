@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from itertools import chain
 from typing import Any
-
-import pyarrow as pa
 
 from acelera.automata.terms import Term
 from acelera.engine.compiled_query import CompiledQuery
 from acelera.engine.predicates.letters import LETTER
 from acelera.engine.session.session import Session
 from acelera.engine.storage.snapshots import fingerprint_of
+from acelera.language.schema import Schema
 from acelera.language.types import Kind
+from acelera.spark.arrow_batches import Batches, gathered
+from acelera.spark.floods import most_per_event, watched_rows
 from acelera.spark.pipeline import Pipeline
 from acelera.spark.schemas import spark_schema
 from acelera.spark.slices import SLICE, Slices, last_time, runs
-from acelera.spark.spark_expressions import JvmTests, quoted
+from acelera.spark.spark_expressions import JvmTests, letter_column, quoted
 from acelera.spark.summary_batch import SummaryTask, run_summary, slices_of
+from acelera.spark.worker_errors import told_in_short
 
 
 @dataclass(frozen=True)
@@ -29,10 +32,12 @@ class Task:
     query: CompiledQuery
     in_jvm: tuple[int, ...]
     until: int | None = None
+    ties: str = "error"
+    most: float | None = None  # matches per event
 
     def session(self) -> Session:
         """A session of the query."""
-        return self.query.open(given_tests=self.in_jvm, numbered=False)
+        return self.query.open(self.ties, self.in_jvm, numbered=False)
 
     def resumed(self, snapshot: bytes) -> Session:
         """A session that goes on from a snapshot."""
@@ -44,15 +49,17 @@ class Task:
         schema = self.query.schema
         columns = {name: str(kind.arrow) for name, kind in schema.columns.items()}
         order = (schema.order_by, schema.type_column)
-        return fingerprint_of(repr((self.query.fingerprint, columns, order, self.in_jvm)))
+        ties = () if self.ties == "error" else (self.ties,)
+        return fingerprint_of(repr((self.query.fingerprint, columns, order, self.in_jvm, *ties)))
 
 
 def run_batch(frame: Any, query: CompiledQuery, pipeline: Pipeline, until: int | None = None) -> Any:
     """The frame of the matches; the frame is complete up to a time, or to its last event."""
     if until is None and query.checked.waits is not None:
         until = last_time(frame, query.schema)
-    schema, task, tests = query.schema, Task(query, pipeline.in_jvm, until), JvmTests(query.schema)
-    columns = query.columns_read(pipeline.in_jvm)
+    task = Task(query, pipeline.in_jvm, until, pipeline.ties, most_per_event(frame))
+    schema, tests = query.schema, JvmTests(query.schema)
+    columns = pipeline.columns(query)
     if pipeline.relevant is not None:
         frame = frame.filter(relevant(pipeline, tests))
     sliced = Slices.of(frame, query) if pipeline.sliced else None
@@ -63,7 +70,7 @@ def run_batch(frame: Any, query: CompiledQuery, pipeline: Pipeline, until: int |
     plain = {name: f"c{index}" for index, name in enumerate(columns)}
     order = [plain[name] for name in schema.order_by]
     if pipeline.shares is not None:
-        summary = SummaryTask(query, pipeline.in_jvm, pipeline.shares, tuple(names))
+        summary = SummaryTask(query, pipeline.in_jvm, pipeline.shares, tuple(names), pipeline.ties)
         return run_summary(moved, summary, cut, order, [plain[name] for name in pipeline.keys])
     if pipeline.keys:
         placed = moved.repartition(*(plain[name] for name in pipeline.keys)).sortWithinPartitions(*order)
@@ -76,17 +83,20 @@ def run_batch(frame: Any, query: CompiledQuery, pipeline: Pipeline, until: int |
 
 def travelling(columns: Sequence[str], query: CompiledQuery, pipeline: Pipeline, tests: JvmTests) -> list[Any]:
     """The columns that a session reads, under plain names: Spark takes others apart, or mixes them up with ours."""
-    from pyspark.sql import functions
-
-    found = []
-    for index, name in enumerate(columns):
-        column = functions.col(quoted(name))
-        if query.schema.columns[name].kind is Kind.STRING:
-            column = column.cast("string")  # whose order is that of its bytes, whatever the column's collation
-        found.append(column.alias(f"c{index}"))
+    found = [column_travelling(name, query.schema).alias(f"c{index}") for index, name in enumerate(columns)]
     if pipeline.in_jvm:
         found.append(letter_column([query.plan.tests[number] for number in pipeline.in_jvm], tests).alias("letter"))
     return found
+
+
+def column_travelling(name: str, schema: Schema) -> Any:
+    """A column of the stream as it travels."""
+    from pyspark.sql import functions
+
+    column = functions.col(quoted(name))
+    if schema.columns[name].kind is Kind.STRING:
+        return column.cast("string")  # whose order is that of its bytes, whatever the column's collation
+    return column
 
 
 def names_of(columns: Sequence[str], pipeline: Pipeline) -> list[str]:
@@ -103,15 +113,12 @@ def relevant(pipeline: Pipeline, tests: JvmTests) -> Any:
     return _any([_all(asked, tests) for asked in pipeline.relevant])
 
 
-Batches = Iterator[pa.RecordBatch]
-
-
 def _reader(task: Task, names: list[str]) -> Callable[[Batches], Batches]:
+    @told_in_short
     def read(batches: Batches) -> Batches:
         session = task.session()
-        for batch in batches:
-            yield from session.stream(batch.rename_columns(names))
-        yield from (page.rows for page in session.rest(until=task.until))
+        pages = chain.from_iterable(session.pages(batch) for batch in gathered(batches, names))
+        yield from watched_rows(session, chain(pages, session.rest(until=task.until)), task.most)
 
     return read
 
@@ -119,20 +126,21 @@ def _reader(task: Task, names: list[str]) -> Callable[[Batches], Batches]:
 def _slice_reader(task: Task, slices: Slices, names: list[str]) -> Callable[[Batches], Batches]:
     """One slice after the other; of each, the matches that start in it. The first column tells the slice of a row."""
 
+    @told_in_short
     def read(batches: Batches) -> Batches:
         session, current = task.session(), None
-        for batch in batches:
-            rows = batch.select(range(1, batch.num_columns)).rename_columns(names)
-            for number, part in runs(batch.column(0), rows):
+        for batch in gathered(batches, [SLICE, *names]):
+            for number, part in runs(batch.column(0), batch.select(range(1, batch.num_columns))):
                 if number != current:
                     yield from rest(session, current)
                     session, current = task.session(), number
-                yield from session.stream(part, starting_before=slices.end(number))
+                pages = session.pages(part, starting_before=slices.end(number))
+                yield from watched_rows(session, pages, task.most)
         yield from rest(session, current)
 
     def rest(session: Session, number: int | None) -> Batches:
         if number is not None:
-            yield from (page.rows for page in session.rest(slices.end(number)))
+            yield from watched_rows(session, session.rest(slices.end(number)), task.most)
 
     return read
 
@@ -152,17 +160,3 @@ def _any(columns: list[Any]) -> Any:
     from pyspark.sql import functions
 
     return reduce(lambda left, right: left | right, columns, functions.lit(False))
-
-
-def letter_column(asked: Sequence[Term], tests: JvmTests) -> Any:
-    """The tests that hold, as the bits of one number."""
-    from pyspark.sql import functions
-
-    bits = []
-    for bit, test in enumerate(asked):
-        column = tests.column(test)
-        assert column is not None
-        bits.append(
-            functions.when(column, functions.lit(1 << bit).cast("bigint")).otherwise(functions.lit(0).cast("bigint"))
-        )
-    return reduce(lambda left, right: left.bitwiseOR(right), bits)

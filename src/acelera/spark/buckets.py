@@ -6,6 +6,7 @@ with all rows up to a time, and may have something to do at a time of its own.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -14,7 +15,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from acelera.spark.waiting import Waiting
+from acelera.spark.metrics import Counts, Told
+from acelera.spark.waiting import Pieces, Waiting
 
 BUCKETS = 16
 """Into how many buckets the keys of a stream are spread. A checkpoint belongs to this number."""
@@ -32,6 +34,10 @@ class Running(Protocol):
     @property
     def due(self) -> int:
         """The least time at which something is to be done even if no rows come, or NEVER."""
+
+    @property
+    def told(self) -> Told:
+        """What it has counted."""
 
     def advance(self, rows: pa.Table | None, now: int) -> Iterator[pa.RecordBatch]:
         """Take all rows up to now that were not taken before, in no order; what follows, all of which must be taken.
@@ -88,6 +94,31 @@ class Bucket:
     due: int = NEVER
     running: Running | None = None
     late: list[pa.Table] = field(default_factory=list)
+    counts: Counts = field(default_factory=Counts)
+    """Of what has been done since the bucket was taken out of its state, and what it holds."""
+
+    @classmethod
+    def of(
+        cls, task: Hosted, pieces: Pieces, index: str, snapshot: Callable[[], bytes] | None, number: int, due: int
+    ) -> Bucket:
+        """From its state; `index` says of it what must be known without reading it."""
+        partial_matches, state = json.loads(index).get("held", (0, 0))
+        held = Counts(partial_matches=partial_matches, state_bytes=state)
+        return cls(task, Waiting.of(pieces, task.time, index), snapshot, number, due, counts=held)
+
+    @property
+    def index(self) -> str:
+        """What must be known of its state without reading it."""
+        held = (self.counts.partial_matches, self.counts.state_bytes)
+        return json.dumps({**json.loads(self.waiting.index), "held": held})
+
+    @property
+    def told(self) -> Counts:
+        """What it tells of a micro-batch, rows that wait and their bytes with it."""
+        waiting = self.waiting
+        return self.counts._replace(
+            waiting_rows=waiting.rows, state_bytes=self.counts.state_bytes + sum(each.bytes for each in waiting.listed)
+        )
 
     def add(self, rows: pa.Table) -> None:
         """More rows; those that the watermark had passed before are late."""
@@ -116,8 +147,26 @@ class Bucket:
             return
         if self.running is None:
             self.running = self._opened()
-        yield from self.running.advance(rows, watermark)
+        given, before = 0, self.running.told
+        for batch in self.running.advance(rows, watermark):
+            given += batch.num_rows
+            yield batch
         self.due = self.running.due
+        self._count(0 if rows is None else rows.num_rows, given, before)
+
+    def _count(self, read: int, given: int, before: Told) -> None:
+        """So many rows were read and given."""
+        assert self.running is not None
+        counts, told = self.counts, self.running.told
+        dropped = told.dropped - before.dropped
+        matches = given if told.matches is None or before.matches is None else told.matches - before.matches
+        self.counts = counts._replace(
+            events=counts.events + read - dropped,
+            tied=counts.tied + told.tied - before.tied,
+            dropped=counts.dropped + dropped,
+            matches=counts.matches + matches,
+            partial_matches=told.partial_matches,
+        )
 
     def _opened(self) -> Running:
         if self.snapshot is None:

@@ -12,23 +12,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from os import PathLike
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from acelera.engine.ticks import FAR_PAST
-from acelera.errors import SnapshotError, UsageError
-from acelera.spark.buckets import BUCKETS, COUNTED, Bucket, Hosted
+from acelera.errors import UsageError
+from acelera.spark.buckets import COUNTED, Bucket, Hosted
+from acelera.spark.checkpoints import BUCKET_STATE, check_checkpoint, made_by, refusal
+from acelera.spark.metrics import Counts, observed
 from acelera.spark.schemas import spark_schema
 from acelera.spark.waiting import Waiting, from_bytes, to_bytes
-from acelera.spark.watermarks import metrics_name
+from acelera.spark.worker_errors import told_in_short
 
 Batches = Iterator[pa.RecordBatch]
 
 BUCKET, ROWS = "bucket", "rows"
 FOUND, LATE, LATE_ROWS = "found", "late", "late_rows"
-"""What a bucket gives: rows as bytes, how many rows came late, and these as bytes."""
+"""What a bucket gives: rows as bytes, how many rows came late, and these as bytes; and what it counts."""
 
 MOST_BYTES = 1 << 23
 """Of one value in the state; what is larger is kept in several."""
@@ -48,21 +51,25 @@ class Transport:
     buckets: int
 
 
-def hosted(frame: Any, transport: Transport, task: Hosted, late_events: bool) -> Any:
-    """What each bucket gives, with late rows if they are asked for."""
+def hosted(
+    frame: Any, transport: Transport, task: Hosted, late_events: bool, checkpoint: str | PathLike[str] | None = None
+) -> Any:
+    """What each bucket gives, with late rows if they are asked for; a checkpoint that is known belongs to it."""
+    check_checkpoint(frame.sparkSession, checkpoint, task)
     packed = frame.mapInArrow(_packer(transport), f"{BUCKET} int, {ROWS} binary")
-    output = f"{FOUND} binary, {LATE} bigint, {LATE_ROWS} binary"
+    counted = ", ".join(f"{name} bigint" for name in (LATE, *Counts._fields))
+    output = f"{FOUND} binary, {LATE_ROWS} binary, {counted}"
     processor = _processor(task, late_events)
     return packed.groupBy(BUCKET).transformWithStateInPandas(processor, output, "Append", "EventTime")
 
 
 def unpacked(found: Any, columns: pa.Schema, fingerprint: str) -> Any:
     """The rows that buckets gave; late ones are in the last column, if they were asked for. They are counted."""
-    from pyspark.sql import functions
-
-    late = functions.coalesce(functions.sum(LATE), functions.lit(0)).alias("late_events")
-    observed = found.observe(metrics_name(fingerprint), late)
-    return observed.select(FOUND, LATE_ROWS).mapInArrow(_unpacker(columns), spark_schema(columns))
+    return (
+        observed(found, fingerprint, LATE)
+        .select(FOUND, LATE_ROWS)
+        .mapInArrow(_unpacker(columns), spark_schema(columns))
+    )
 
 
 def with_late_events(columns: pa.Schema, name: str, rows: pa.DataType) -> pa.Schema:
@@ -79,6 +86,7 @@ def _packer(transport: Transport) -> Callable[[Batches], Batches]:
     """Packs the rows of each bucket as one value; the columns get their names back. All buckets are told of."""
     routes = len(transport.routes)
 
+    @told_in_short
     def packed(batches: Batches) -> Batches:
         yield pa.RecordBatch.from_arrays(
             [pa.array(range(transport.buckets), pa.int32()), pa.nulls(transport.buckets, pa.binary())], [BUCKET, ROWS]
@@ -107,6 +115,7 @@ def _parcels(rows: pa.RecordBatch, spread: Any) -> pa.RecordBatch:
 def _unpacker(columns: pa.Schema) -> Callable[[Batches], Batches]:
     """What was found, and late events if they have a column, out of their bytes."""
 
+    @told_in_short
     def unpacked(batches: Batches) -> Batches:
         for batch in batches:
             for found, late in zip(batch.column(FOUND), batch.column(LATE_ROWS), strict=True):
@@ -151,10 +160,16 @@ class _Kept:
         self._state.removeKey((number,))
 
 
+def _given(found: bytes | None, late_rows: bytes | None, late: int, counts: Counts) -> dict[str, list[Any]]:
+    """A row of what a bucket gives."""
+    numbers = {LATE: late, **counts._asdict()}
+    return {name: [value] for name, value in {FOUND: found, LATE_ROWS: late_rows, **numbers}.items()}
+
+
 def _processor(task: Hosted, late_events: bool) -> Any:
     from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
 
-    made_by = f"{BUCKETS} buckets, {task.fingerprint}"
+    owner = made_by(task)
 
     class Processor(StatefulProcessor):  # type: ignore[misc]  # Spark's classes have no types
         """The state of a bucket, as Spark keeps it."""
@@ -163,8 +178,9 @@ def _processor(task: Hosted, late_events: bool) -> Any:
             self.handle = handle
             self.rows = _Kept(handle.getMapState("rows", "number bigint", "piece binary"))
             self.snapshot = _Kept(handle.getMapState("session", "number bigint", "piece binary"))
-            self.bucket = handle.getValueState("bucket", "task string, waiting string, pieces int, due bigint")
+            self.bucket = handle.getValueState(BUCKET_STATE, "task string, waiting string, pieces int, due bigint")
 
+        @told_in_short
         def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Any]:  # noqa: N802, N803
             bucket, pieces = self._bucket(int(key[0]))
             for frame in rows:
@@ -172,6 +188,7 @@ def _processor(task: Hosted, late_events: bool) -> Any:
                     bucket.add(from_bytes(bytes(packed)))
             yield from self._advanced(bucket, timerValues, pieces)
 
+        @told_in_short
         def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Iterator[Any]:  # noqa: N802, N803
             bucket, pieces = self._bucket(int(key[0]))
             yield from self._advanced(bucket, timerValues, pieces)
@@ -185,29 +202,28 @@ def _processor(task: Hosted, late_events: bool) -> Any:
             if not known:
                 return Bucket(task, Waiting(self.rows, task.time), None, number), 0
             by, waiting, pieces, due = known
-            if by != made_by:
-                raise SnapshotError(
-                    f"the checkpoint belongs to another {task.noun}, or to other columns or another order; begin with "
-                    f"a new checkpoint, or go on with the {task.noun} that it was made by"
-                )
+            if by != owner:
+                raise refusal(task)
             snapshot = (lambda: b"".join(map(self.snapshot.read, range(pieces)))) if pieces else None
-            return Bucket(task, Waiting.of(self.rows, task.time, waiting), snapshot, number, due), pieces
+            return Bucket.of(task, self.rows, waiting, snapshot, number, due), pieces
 
         def _advanced(self, bucket: Bucket, timers: Any, pieces: int) -> Iterator[Any]:
             import pandas as pd
 
             for batch in bucket.advance(watermark_of(timers)):
                 if batch.num_rows:
-                    yield pd.DataFrame({FOUND: [to_bytes(batch)], LATE: [0], LATE_ROWS: [None]})
+                    yield pd.DataFrame(_given(to_bytes(batch), None, 0, Counts()))
             if bucket.running is not None:
-                pieces = self._keep(bucket.running.snapshot(), pieces)
-            self.bucket.update((made_by, bucket.waiting.index, pieces, bucket.due))
+                snapshot = bucket.running.snapshot()
+                pieces = self._keep(snapshot, pieces)
+                bucket.counts = bucket.counts._replace(state_bytes=len(snapshot))
+            self.bucket.update((owner, bucket.index, pieces, bucket.due))
             for timer in list(self.handle.listTimers()):
                 self.handle.deleteTimer(timer)
             self.handle.registerTimer(max(int(timers.getCurrentWatermarkInMs()), 0) + 1)  # as soon as it moves
-            if bucket.late_events:
-                late = to_bytes(task.late_rows(pa.concat_tables(bucket.late))) if late_events else None
-                yield pd.DataFrame({FOUND: [None], LATE: [bucket.late_events], LATE_ROWS: [late]})
+            asked = late_events and bucket.late_events
+            late = to_bytes(task.late_rows(pa.concat_tables(bucket.late))) if asked else None
+            yield pd.DataFrame(_given(None, late, bucket.late_events, bucket.told))
 
         def _keep(self, snapshot: bytes, before: int) -> int:
             """Into how many pieces a snapshot was cut; there were some before."""

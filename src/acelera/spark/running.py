@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping
 from functools import reduce
 from math import inf
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +19,12 @@ from acelera.engine.compiled_query import CompiledQuery
 from acelera.engine.predicates.letters import LETTER
 from acelera.errors import AceleraWarning, SchemaError, UsageError
 from acelera.language.schema import Schema, names_alike
-from acelera.spark.batch import run_batch
+from acelera.language.sorting import arranges
+from acelera.spark.alone import Alone, run_alone
+from acelera.spark.batch import relevant, run_batch
 from acelera.spark.pipeline import pipeline_of
 from acelera.spark.schemas import arrow_schema, nullable, spark_schema
-from acelera.spark.spark_expressions import quoted
+from acelera.spark.spark_expressions import JvmTests, quoted
 from acelera.spark.streaming import check_order, run_streaming
 
 _DEFAULT_PYTHON = "python3"
@@ -38,7 +41,17 @@ def described(frames: Any, schema_of: Callable[[object], Schema]) -> tuple[Any, 
         frame, schema = frames, schema_of(arrow_schema(frames))
     if not schema.order_by:
         raise UsageError("rows of a Spark DataFrame have no order of their own; say it with order_by=…")
-    return frame, schema
+    return _with_fields(frame, schema), schema
+
+
+def _with_fields(frame: Any, schema: Schema) -> Any:
+    """The frame with columns for the fields of structs that a query speaks of; Spark reads these alone."""
+    from pyspark.sql import functions
+
+    columns = {}
+    for name, (path, _) in schema.fields.items():
+        columns[name] = reduce(lambda column, each: column.getField(each), path[1:], functions.col(quoted(path[0])))
+    return frame.withColumns(columns) if columns else frame
 
 
 def _check_frames(frames: Mapping[str, Any], schema: Schema) -> None:
@@ -83,7 +96,7 @@ def _typed(name: str, frame: Any, schema: Schema) -> Any:
     from pyspark.sql import functions
 
     known = set(frame.columns)
-    wanted = spark_schema(pa.schema([pa.field(each, kind.arrow) for each, kind in schema.columns.items()]))
+    wanted = spark_schema(pa.schema([pa.field(each, kind.arrow) for each, kind in schema.in_tables.items()]))
     columns = []
     for each in wanted.fields:
         if each.name in known and frame.schema[each.name].dataType == each.dataType:
@@ -97,7 +110,7 @@ def _typed(name: str, frame: Any, schema: Schema) -> Any:
     return frame.select(*columns)
 
 
-def _refuse_names(frame: Any, query: CompiledQuery, with_all_columns: bool) -> None:
+def refuse_names(frame: Any, query: CompiledQuery, with_all_columns: bool) -> None:
     """One name is taken, and Spark does not tell names apart by case, unless told to."""
     read = list(query.schema.columns) if with_all_columns else query.columns_read()
     if LETTER in read:
@@ -153,17 +166,48 @@ def see_to_python(spark: Any) -> None:
         )
 
 
-def run(query: CompiledQuery, frame: Any, late_events: str | None = None, until: int | None = None) -> Any:
-    """The frame of the matches of a query."""
+def refuse_order_of_arrival(ties: str) -> None:
+    """Rows of a frame come in any order."""
+    if ties == "keep":
+        raise UsageError(
+            "ties='keep' is for tables in this process: rows of a Spark DataFrame have no order of arrival; ties='any' "
+            "orders rows that tie by all their columns"
+        )
+
+
+def refuse_checkpoint_of_batch(checkpoint: object, streaming: bool) -> None:
+    """Only streams have checkpoints."""
+    if checkpoint is not None and not streaming:
+        raise UsageError("checkpoint=… is for streams: a frame that is all there has none; leave it out")
+
+
+def refuse_options(frame: Any, late_events: str | None, until: int | None, checkpoint: object = None) -> None:
+    """What is for streams alone is not for frames that are all there, and the other way round."""
+    refuse_checkpoint_of_batch(checkpoint, frame.isStreaming)
     if late_events is not None and not frame.isStreaming:
         raise UsageError("late_events=… is for streams: in a frame that is all there no event comes late; leave it out")
     if until is not None and frame.isStreaming:
         raise UsageError(
             "until=… is for frames that are all there: the clock of a stream is its watermark; leave it out"
         )
-    _refuse_names(frame, query, late_events is not None)
+
+
+def run(
+    query: CompiledQuery,
+    frame: Any,
+    late_events: str | None = None,
+    until: int | None = None,
+    checkpoint: str | PathLike[str] | None = None,
+    ties: str = "error",
+) -> Any:
+    """The frame of the matches of a query."""
+    refuse_options(frame, late_events, until, checkpoint)
+    refuse_names(frame, query, late_events is not None or arranges(ties))
     see_to_python(frame.sparkSession)
-    pipeline = pipeline_of(query, frame.isStreaming)
+    pipeline = pipeline_of(query, frame.isStreaming, ties)
     if frame.isStreaming:
-        return run_streaming(frame, query, pipeline, late_events)
+        return run_streaming(frame, query, pipeline, late_events, checkpoint)
+    if isinstance(pipeline.alone, Alone) and until is None:
+        rows = frame.filter(relevant(pipeline, JvmTests(query.schema)))
+        return run_alone(rows, query, pipeline.alone, pipeline.keys, pipeline.sliced)
     return run_batch(frame, query, pipeline, until)

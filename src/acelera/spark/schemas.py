@@ -58,7 +58,13 @@ def nullable(kind: pa.DataType) -> pa.DataType:
 
 def spark_schema(schema: pa.Schema) -> Any:
     """The schema of a frame for columns of these Arrow types."""
-    from pyspark.sql.pandas.types import from_arrow_type
     from pyspark.sql.types import StructField, StructType
 
-    return StructType([StructField(each.name, from_arrow_type(each.type, True), True) for each in schema])
+    return StructType([StructField(each.name, spark_type(each.type), True) for each in schema])
+
+
+def spark_type(kind: pa.DataType) -> Any:
+    """The type of a Spark column for values of an Arrow type."""
+    from pyspark.sql.pandas.types import from_arrow_type
+
+    return from_arrow_type(kind, True)

@@ -137,8 +137,13 @@ def micros(schema: Schema) -> Any:
     """The time of a row in microseconds."""
     from pyspark.sql import functions
 
+    return micros_of(functions.col(quoted(schema.order_by[0])), schema)
+
+
+def micros_of(column: Any, schema: Schema) -> Any:
+    """A time of a stream in microseconds."""
     assert schema.time is not None
-    return ticks_of(functions.col(quoted(schema.order_by[0])), schema.time.zoned)
+    return ticks_of(column, schema.time.zoned)
 
 
 def parallelism(frame: Any) -> int:

@@ -1,7 +1,8 @@
-"""Tests of one event as Spark columns, for what means the same in the JVM as in the definition.
+"""Expressions as Spark columns, for what means the same in the JVM as in the definition: tests of one event, and more.
+
 
 Where Spark would differ (NaN is larger than all numbers and equal to itself, an overflow is an error), the column says
-it as the language means it; what cannot be said exactly is not translated, and is tested in Python.
+it as the language means it; what cannot be said exactly is not translated, and is computed in Python.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import datetime
 import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any, NamedTuple
 
 from acelera.automata.terms import Attr, Const, Sql, Term
@@ -20,7 +22,7 @@ from acelera.language.evaluation import constant
 from acelera.language.expressions import type_of
 from acelera.language.lowering import Table, UnsupportedError, links
 from acelera.language.schema import Schema
-from acelera.language.types import BOOL, UNKNOWN, Kind, Type
+from acelera.language.types import BOOL, FLOAT, INT, UNKNOWN, Kind, Type
 from acelera.spark.spark_like import like
 
 _COMPARED = {Kind.INT, Kind.FLOAT, Kind.STRING, Kind.BOOL, Kind.TIMESTAMP, Kind.DATE, Kind.DECIMAL}
@@ -29,12 +31,17 @@ _DEEPEST = 50  # Spark follows an expression by recursion, and its stack ends so
 _LACKING = "Spark does not compute this as the language means it"
 
 
+ColumnOf = Callable[[ast.Attribute, str], Any]
+"""The Spark column of an attribute that comes from a column of the stream."""
+
+
 class _Asked(NamedTuple):
     """What Spark is asked for: an operation, and the types of its operands."""
 
     node: ast.Expression
     types: Sequence[Type]
     schema: Schema
+    column_of: ColumnOf
 
 
 @dataclass(frozen=True)
@@ -52,15 +59,21 @@ def to_column(test: Term, schema: Schema) -> Any | None:
     """A column that is true where the test holds and false everywhere else; None if it cannot be said exactly."""
     from pyspark.sql import functions
 
-    def combine(node: ast.Expression, made: Sequence[tuple[Type, Any]]) -> tuple[Type, Any]:
-        how, asked = SPARK.how(node), _Asked(node, [kind for kind, _ in made], schema)
-        return how.kind(asked), how.column(asked, [column for _, column in made])
-
     try:
-        _, column = ast.fold(_lowered(test), combine, links)
+        column = column_of_expression(_over_columns(test), schema, _as_it_is)
     except UnsupportedError:
         return None
     return functions.coalesce(column, functions.lit(False))
+
+
+def column_of_expression(expression: ast.Expression, schema: Schema, column_of: ColumnOf) -> Any:
+    """An expression as a column, from the columns of its attributes; an UnsupportedError if it cannot be said."""
+
+    def combine(node: ast.Expression, made: Sequence[tuple[Type, Any]]) -> tuple[Type, Any]:
+        how, asked = SPARK.how(node), _Asked(node, [kind for kind, _ in made], schema, column_of)
+        return how.kind(asked), how.column(asked, [column for _, column in made])
+
+    return ast.fold(_lowered(expression), combine, links)[1]
 
 
 class JvmTests:
@@ -77,24 +90,60 @@ class JvmTests:
         return self._columns[test]
 
 
+def letter_column(asked: Sequence[Term], tests: JvmTests) -> Any:
+    """The tests that hold, as the bits of one number."""
+    from pyspark.sql import functions
+
+    bits = []
+    for bit, test in enumerate(asked):
+        column = tests.column(test)
+        assert column is not None
+        bits.append(
+            functions.when(column, functions.lit(1 << bit).cast("bigint")).otherwise(functions.lit(0).cast("bigint"))
+        )
+    return reduce(lambda left, right: left.bitwiseOR(right), bits)
+
+
 def refusal(test: Term, schema: Schema) -> str | None:
     """Why a test cannot be said to Spark, in words; None if it can. Spark need not run for it."""
 
-    def combine(node: ast.Expression, types: Sequence[Type]) -> Type:
-        return SPARK.how(node).kind(_Asked(node, types, schema))
-
     try:
-        ast.fold(_lowered(test), combine, links)
+        check_expression(_over_columns(test), schema)
     except UnsupportedError as error:
         return str(error)
     return None
 
 
-def _lowered(test: Term) -> ast.Expression:
+def check_expression(expression: ast.Expression, schema: Schema) -> Type:
+    """The type of an expression that can be said to Spark; an UnsupportedError tells in words why it cannot."""
+
+    def combine(node: ast.Expression, types: Sequence[Type]) -> Type:
+        return SPARK.how(node).kind(_Asked(node, types, schema, _as_it_is))
+
+    return ast.fold(_lowered(expression), combine, links)
+
+
+def lowered(test: Term) -> ast.Expression:
     """The expression of a test in the core."""
+    return _lowered(_over_columns(test))
+
+
+def _over_columns(test: Term) -> ast.Expression:
+    """The expression of a test."""
     if not isinstance(test, Sql) or not all(isinstance(term, Attr | Const) for _, term in test.leaves):
         raise UnsupportedError("this is no expression over columns")
-    expression = over_columns(test)
+    return over_columns(test)
+
+
+def _as_it_is(_: ast.Attribute, name: str) -> Any:
+    """A column by its name."""
+    from pyspark.sql import functions
+
+    return functions.col(quoted(name))
+
+
+def _lowered(expression: ast.Expression) -> ast.Expression:
+    """An expression in the core."""
     if ast.fold(expression, _depth, links) > _DEEPEST:
         raise UnsupportedError("this is too deep for Spark")
     return SPARK.lowered(expression)
@@ -192,7 +241,7 @@ def _attribute(asked: _Asked, _: Sequence[Any]) -> Any:
     column = column_of(asked.node.name, asked.schema)
     if column is None:  # the type of events that are all of one type
         return functions.lit(next(iter(asked.schema.event_types or ())))
-    found = functions.col(quoted(column))
+    found = asked.column_of(asked.node, column)
     if asked.schema.columns[column].kind is Kind.STRING:
         return found.cast("string")  # Spark would compare by the column's collation, or as CHAR(n): without blanks
     return found
@@ -208,6 +257,12 @@ _COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
     ">": operator.gt,
     ">=": operator.ge,
 }
+
+
+def _only_type(node: ast.Expression, schema: Schema) -> ast.Expression:
+    """An operand; the type of events that are all of one type is a text."""
+    only = isinstance(node, ast.Attribute) and node.name == "type" and column_of("type", schema) is None
+    return ast.Literal(next(iter(schema.event_types or ()), None)) if only else node
 
 
 def _comparison_type(asked: _Asked) -> Type:
@@ -230,10 +285,63 @@ def _comparison(asked: _Asked, made: Sequence[Any]) -> Any:
 
     assert isinstance(asked.node, ast.Binary)
     compare = _COMPARISONS[asked.node.operator]
+    left_node, right_node = (_only_type(each, asked.schema) for each in (asked.node.left, asked.node.right))
+    if left_node == right_node:  # Spark would warn of it; it is the same for all values that are any
+        known = made[0].isNotNull()
+        if asked.types[0].kind is Kind.FLOAT:
+            known &= ~functions.isnan(made[0])
+        return functions.when(known, functions.lit(compare(0, 0)))
     if all(given.kind is not Kind.FLOAT for given in asked.types):
         return compare(*made)
     left, right = (column.cast("double") for column in made)
     return functions.when(~(functions.isnan(left) | functions.isnan(right)), compare(left, right))
+
+
+# --- arithmetic ---------------------------------------------------------------------------------------------------
+
+_WHOLE = {"+": "try_add", "-": "try_subtract", "*": "try_multiply"}
+"""The functions of Spark for whole numbers: what does not fit into 64 bits is NULL."""
+
+_FLOATING: dict[str, Callable[[Any, Any], Any]] = {"+": operator.add, "-": operator.sub, "*": operator.mul}
+
+
+def _number_type(asked: _Asked) -> Type:
+    """Whole numbers stay so; with a float among them, all are floats."""
+    kinds = {given.kind for given in asked.types}
+    if not kinds <= {Kind.INT, Kind.FLOAT}:
+        raise UnsupportedError(_LACKING)
+    return FLOAT if Kind.FLOAT in kinds else INT
+
+
+def _arithmetic(asked: _Asked, made: Sequence[Any]) -> Any:
+    from pyspark.sql import functions
+
+    assert isinstance(asked.node, ast.Binary)
+    if _number_type(asked) is FLOAT:
+        return _FLOATING[asked.node.operator](*(column.cast("double") for column in made))
+    return getattr(functions, _WHOLE[asked.node.operator])(*(column.cast("bigint") for column in made))
+
+
+def _negative(asked: _Asked, made: Sequence[Any]) -> Any:
+    from pyspark.sql import functions
+
+    return (
+        -made[0].cast("double")
+        if _number_type(asked) is FLOAT
+        else functions.try_subtract(functions.lit(0).cast("bigint"), made[0].cast("bigint"))
+    )
+
+
+def _quotient_type(asked: _Asked) -> Type:
+    _number_type(asked)
+    return FLOAT
+
+
+def _quotient(_: _Asked, made: Sequence[Any]) -> Any:
+    """Nothing divides by zero."""
+    from pyspark.sql import functions
+
+    return functions.try_divide(*(column.cast("double") for column in made))
 
 
 # --- what is true or false ----------------------------------------------------------------------------------------
@@ -248,19 +356,19 @@ def _not(_: _Asked, made: Sequence[Any]) -> Any:
 
 
 def _and(_: _Asked, made: Sequence[Any]) -> Any:
-    return _joined(made, operator.and_)
+    return joined(made, operator.and_)
 
 
 def _or(_: _Asked, made: Sequence[Any]) -> Any:
-    return _joined(made, operator.or_)
+    return joined(made, operator.or_)
 
 
-def _joined(parts: Sequence[Any], join: Callable[[Any, Any], Any]) -> Any:
+def joined(parts: Sequence[Any], join: Callable[[Any, Any], Any]) -> Any:
     """All parts together, in a tree that is as low as it can be: a chain of a thousand would be too deep for Spark."""
     if len(parts) == 1:
         return parts[0]
     middle = len(parts) // 2
-    return join(_joined(parts[:middle], join), _joined(parts[middle:], join))
+    return join(joined(parts[:middle], join), joined(parts[middle:], join))
 
 
 def _is_null(_: _Asked, made: Sequence[Any]) -> Any:
@@ -288,6 +396,9 @@ SPARK: Table[_How] = Table(
         "AND": _How(_truth, _and),
         "OR": _How(_truth, _or),
         **dict.fromkeys(_COMPARISONS, _How(_comparison_type, _comparison)),
+        **dict.fromkeys(_WHOLE, _How(_number_type, _arithmetic)),
+        "/": _How(_quotient_type, _quotient),
+        "NEGATIVE": _How(_number_type, _negative),
         "IS NULL": _How(_truth, _is_null),
         "LIKE": _How(_like_type, _like),
     },

@@ -13,11 +13,11 @@ from acelera.engine.summaries.component_summarizer import ComponentSummarizer
 from acelera.engine.summaries.matrices import STRETCH, matrix
 from acelera.engine.summaries.stretches import Slice
 from acelera.engine.summaries.summary_session import SummarySession
+from acelera.spark.arrow_batches import Batches, gathered
 from acelera.spark.schemas import spark_schema
 from acelera.spark.slices import SLICE, Slices, WindowSlices, parallelism, runs
 from acelera.spark.summary_shares import KEYS, STARTS, STRETCHES, WINDOWS, Shares
-
-Batches = Iterator[pa.RecordBatch]
+from acelera.spark.worker_errors import told_in_short
 
 
 @dataclass(frozen=True)
@@ -28,10 +28,11 @@ class SummaryTask:
     in_jvm: tuple[int, ...]
     shares: Shares
     names: tuple[str, ...]
+    ties: str = "error"
 
     def session(self) -> SummarySession:
         """A session, which gives rows of the result, or rows that are to be merged."""
-        return self.query.open_summary(given_tests=self.in_jvm, numbered=False, partial=self.shares.merged)
+        return self.query.open_summary(self.ties, self.in_jvm, numbered=False, partial=self.shares.merged)
 
 
 def slices_of(frame: Any, query: CompiledQuery, shares: Shares) -> Slices | WindowSlices | None:
@@ -81,10 +82,11 @@ def _stretches(frame: Any) -> int:
 def _reader(task: SummaryTask) -> Callable[[Batches], Batches]:
     names = list(task.names)
 
+    @told_in_short
     def read(batches: Batches) -> Batches:
         session = task.session()
-        for batch in batches:
-            yield from session.stream(batch.rename_columns(names))
+        for batch in gathered(batches, names):
+            yield from session.stream(batch)
         yield from (page.rows for page in session.rest())
 
     return read
@@ -94,11 +96,11 @@ def _slice_reader(task: SummaryTask, slices: Slices | WindowSlices) -> Callable[
     """One slice after the other. The first column tells the slice of a row."""
     names = list(task.names)
 
+    @told_in_short
     def read(batches: Batches) -> Batches:
         session, current = None, None
-        for batch in batches:
-            rows = batch.select(range(1, batch.num_columns)).rename_columns(names)
-            for number, part in runs(batch.column(0), rows):
+        for batch in gathered(batches, [SLICE, *names]):
+            for number, part in runs(batch.column(0), batch.select(range(1, batch.num_columns))):
                 if session is None or number != current:
                     if session is not None:
                         yield from (page.rows for page in session.rest())
@@ -115,28 +117,35 @@ def _stretch_reader(task: SummaryTask) -> Callable[[Batches], Batches]:
     """A stretch, whose number is that of the task; one without rows leaves all as it is."""
     names = list(task.names)
 
+    @told_in_short
     def read(batches: Batches) -> Batches:
         from pyspark import TaskContext
 
         context = TaskContext.get()
         assert context is not None and task.shares.reachable is not None
         session, number = None, context.partitionId()
-        for batch in batches:
+        for batch in gathered(batches, names):
             if session is None:
-                session = task.query.open_stretch(task.shares.reachable, given_tests=task.in_jvm)
+                session = task.query.open_stretch(task.shares.reachable, task.ties, task.in_jvm)
                 session.cut(Slice(number))
-            for _ in session.stream(batch.rename_columns(names)):
-                raise AssertionError("a stretch gives nothing before its end")
+            _demand_nothing(session.stream(batch))
         if session is not None:
+            _demand_nothing(session.read_held())
             assert isinstance(session.summarizer, ComponentSummarizer)
             yield matrix(session.summarizer, number)
 
     return read
 
 
+def _demand_nothing(given: Iterator[object]) -> None:
+    for _ in given:
+        raise AssertionError("a stretch gives nothing before its end")
+
+
 def _chainer(task: SummaryTask) -> Callable[[Batches], Batches]:
     """Multiplies the matrices of stretches, which come in order."""
 
+    @told_in_short
     def multiply(batches: Batches) -> Batches:
         chaining = task.query.summarizing().chaining()
         found = list(batches)
@@ -151,6 +160,7 @@ def _chainer(task: SummaryTask) -> Callable[[Batches], Batches]:
 
 
 def _merger(task: SummaryTask) -> Callable[[Batches], Batches]:
+    @told_in_short
     def merge(batches: Batches) -> Batches:
         merging = task.query.summarizing().merging()
         for batch in batches:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import astuple, dataclass, field
+from dataclasses import astuple, dataclass, field, replace
 from typing import Protocol
 
 import numpy as np
@@ -51,6 +51,7 @@ class Piece:
     rows: int
     first: int
     last: int
+    bytes: int = 0
 
 
 @dataclass
@@ -62,21 +63,24 @@ class Waiting:
     listed: list[Piece] = field(default_factory=list)
     passed: int = int(FAR_PAST)
     written: int = 0
+    rows: int = 0  # that wait
 
     @classmethod
     def of(cls, pieces: Pieces, time: str, index: str) -> Waiting:
         """From the pieces and what `index` said of them."""
         told = json.loads(index)
-        return cls(pieces, time, [Piece(*each) for each in told["pieces"]], told["passed"], told["written"])
+        listed = [Piece(*each) for each in told["pieces"]]
+        return cls(pieces, time, listed, told["passed"], told["written"], told.get("rows", 0))
 
     @property
     def index(self) -> str:
         """What must be known of the pieces to go on."""
         pieces = [astuple(piece) for piece in self.listed]
-        return json.dumps({"passed": self.passed, "written": self.written, "pieces": pieces})
+        return json.dumps({"passed": self.passed, "written": self.written, "pieces": pieces, "rows": self.rows})
 
     def add(self, rows: pa.Table) -> None:
         """More rows, none of them before the last watermark."""
+        self.rows += rows.num_rows
         self._write(rows)
         small = [piece for piece in self.listed if piece.rows < SMALL]
         if len(small) > MANY:
@@ -86,6 +90,7 @@ class Waiting:
         """The rows before a watermark that have not been taken yet, in no order."""
         found = [rows for piece in list(self.listed) for rows in self._part(piece, watermark)]
         self.passed = max(self.passed, watermark)
+        self.rows = max(self.rows - sum(rows.num_rows for rows in found), 0)
         return pa.concat_tables(found) if found else None
 
     def _part(self, piece: Piece, watermark: int) -> Iterator[pa.Table]:
@@ -97,7 +102,7 @@ class Waiting:
         rows = self._read(piece)
         times = self._times(rows)
         at = self.listed.index(piece)
-        self.listed[at] = Piece(piece.number, piece.rows, int(times[times >= watermark].min()), piece.last)
+        self.listed[at] = replace(piece, first=int(times[times >= watermark].min()))
         yield rows.filter(pa.array((times >= self.passed) & (times < watermark)))
 
     def _waiting(self, rows: pa.Table) -> pa.Table:
@@ -124,8 +129,9 @@ class Waiting:
         for begin, end in zip(*_cuts(size, parts), strict=True):
             part = rows.slice(begin, end - begin)
             times = self._times(part)
-            self.pieces.write(self.written, to_bytes(part))
-            self.listed.append(Piece(self.written, part.num_rows, int(times.min()), int(times.max())))
+            packed = to_bytes(part)
+            self.pieces.write(self.written, packed)
+            self.listed.append(Piece(self.written, part.num_rows, int(times.min()), int(times.max()), len(packed)))
             self.written += 1
 
 

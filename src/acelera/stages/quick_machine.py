@@ -314,7 +314,7 @@ class QuickMachine:
                 own = rows[array[rows, 0] == state] if cells else rows[:0]
                 places += [(array, own[array[own, cell] == op.VALUE], cell + 1) for cell in cells]
         used = [array[rows, column] for array, rows, column in places]
-        moved = self.strings.keep(np.unique(np.concatenate((np.empty(0, np.int64), *used))))
+        moved = self.strings.keep(np.concatenate((np.empty(0, np.int64), *used)))
         for (array, rows, column), numbers in zip(places, used, strict=True):
             array[rows, column] = moved[numbers]
         self._find_again()

@@ -10,14 +10,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from acelera.engine.frames import Frame
+from acelera.engine.session.arranging import Arranging, Piece, State
 from acelera.engine.session.order import Order, Standing, compare_adjacent, order_columns, sorted_indices
 from acelera.engine.session.partitions import Partitions
 from acelera.engine.storage.columns import decoded, ordinary
 from acelera.engine.storage.snapshots import Section, with_prefix, without_prefix
 from acelera.errors import DataError, SchemaError, UsageError, did_you_mean
 from acelera.language.schema import Schema, refuse_repeated
+from acelera.language.sorting import arranges, check_ties
 from acelera.streams.event_order import Ints, Rows
-from acelera.tables import refuse_bad_text, to_arrow
+from acelera.tables import refuse_bad_text, to_arrow, with_fields
 
 
 def one_table(data: object, schema: Schema) -> tuple[pa.Table, bool]:
@@ -41,7 +43,7 @@ def one_table(data: object, schema: Schema) -> tuple[pa.Table, bool]:
 
 def schema_without_rows(schema: Schema) -> pa.Table:
     """A table without rows."""
-    return pa.table({name: pa.array([], ordinary(kind.arrow)) for name, kind in schema.columns.items()})
+    return pa.table({name: pa.array([], ordinary(kind.arrow)) for name, kind in schema.in_tables.items()})
 
 
 def _typed(name: str, table: pa.Table, schema: Schema) -> pa.Table:
@@ -101,13 +103,24 @@ class BaseStream:
 
     A moment is a number: the time of a row in the unit of its column, or, where rows have no time, the number of its
     place in the order. `made` are types that rows cannot have, since statements make their events. Rows that tie within
-    one of the keys in `apart` are refused, if `ties` are an error.
+    one of the keys in `apart` are refused, if `ties` are an error. If they are put in order, those of one of the `keys`
+    are counted.
     """
 
     def __init__(
-        self, schema: Schema, made: Sequence[str], ties: str, apart: Sequence[tuple[str, ...]], numbered: bool
+        self,
+        schema: Schema,
+        made: Sequence[str],
+        ties: str,
+        apart: Sequence[tuple[str, ...]],
+        keys: tuple[str, ...],
+        numbered: bool,
     ) -> None:
+        check_ties(ties, schema)
         self.schema, self.ties, self.rows = schema, ties, 0
+        self.arranging: Arranging | None = None
+        if arranges(ties) and schema.order_by:
+            self.arranging = Arranging(schema, (), ties == "drop", numbered, counted=keys)
         self.reached: int | None = None  # no row comes any more up to this moment
         self._made, self._numbered = made, numbered
         self._order = Order(schema, (), "keep", numbered)
@@ -118,24 +131,81 @@ class BaseStream:
         """The numbers for people of the next rows."""
         return np.arange(self.rows + 1, self.rows + table.num_rows + 1)
 
-    def read(self, table: pa.Table, numbers: Ints) -> Rows:
-        """The next rows, with their moments; those that are refused, as they are not in order, leave no trace."""
+    def read(self, table: pa.Table, numbers: Ints, now: int | None) -> tuple[Rows, Ints]:
+        """The next rows that can be read, with their moments and numbers, all up to a moment if one is told; rows that
+        are refused, as they are not in order, leave no trace.
+        """
+        came = table.num_rows
+        if came:
+            refuse_made(table, self.schema, self._made, numbers if self._numbered else None)
+        if self.arranging is None:
+            return self._taken(table, numbers, came, now), numbers
+        table, numbers, state = self._arranged(table, numbers, now)
+        rows = self._taken(table, numbers, came, None)
+        self.arranging.state = state
+        return rows, numbers
+
+    def read_held(self) -> tuple[Rows, Ints]:
+        """The rows that were held back since others might have come that tie with them."""
+        nothing = np.empty(0, np.int64)
+        if self.arranging is None:
+            return Rows(schema_without_rows(self.schema), nothing), nothing
+        pieces, state = self.arranging.let_go(None)
+        table, numbers = self._one_of(pieces)
+        rows = self._taken(table, numbers, 0, None)
+        self.arranging.state = state
+        return rows, numbers
+
+    def _arranged(self, table: pa.Table, numbers: Ints, now: int | None) -> tuple[pa.Table, Ints, State]:
+        """The rows whose order is known by now, and what is held back then."""
+        assert self.arranging is not None
+        if table.num_rows:
+            _demand(table, self.arranging.columns)
+            table = conformed(table, self._kinds)
+            refuse_bad_text(table, numbers if self._numbered else None)
+            if self.schema.time is not None:
+                self._refuse_late(table, numbers, now)
+        before = self.arranging.state
+        pieces, state = self.arranging.take(table, numbers)
+        try:
+            self.arranging.state = state
+            more, state = ([], state) if now is None else self.arranging.let_go(now + 1)
+        finally:
+            self.arranging.state = before
+        return (*self._one_of([*pieces, *more]), state)
+
+    def _refuse_late(self, table: pa.Table, numbers: Ints, now: int | None) -> None:
+        """Times that were said to have passed, or are said to be yet to come."""
+        moments = order_columns(table, self.schema, numbers if self._numbered else None)[0].cast(pa.int64()).to_numpy()
+        if self.reached is not None and int(moments[0]) <= self.reached:
+            raise self._too_late(int(numbers[0]))
+        _refuse_early(int(moments[-1]), now)
+
+    def _one_of(self, pieces: Sequence[Piece]) -> tuple[pa.Table, Ints]:
+        """Rows that follow each other as one table."""
+        tables = [schema_without_rows(self.schema), *(conformed(each.rows, self._kinds) for each in pieces)]
+        return pa.concat_tables(tables), np.concatenate([np.empty(0, np.int64), *(each.numbers for each in pieces)])
+
+    def _taken(self, table: pa.Table, numbers: Ints, came: int, now: int | None) -> Rows:
+        """Rows with their moments; so many came."""
         if not table.num_rows:
+            self.rows += came
             return Rows(table, np.empty(0, np.int64))
-        refuse_made(table, self.schema, self._made, numbers if self._numbered else None)
         moments, standing = self._moments(table, numbers)
+        _refuse_early(int(moments[-1]), now)
         untied = [each.check(table, numbers) for each in self._ties]
         self._order.standing = standing
         for each, known in zip(self._ties, untied, strict=True):
             each.take(known)
-        self.rows += table.num_rows
+        self.rows += came
         self._last = int(moments[-1])
         return Rows(table, moments)
 
     def complete(self, now: int | None) -> int | None:
         """The moment up to which all rows have come: that of the last one where no other row can have it, or `now`."""
         if self._last is not None:
-            own = self._last if not self.schema.order_by else self._last - 1
+            alone = self.arranging is not None or not self.schema.order_by
+            own = self._last if alone else self._last - 1
             self.reached = own if self.reached is None else max(own, self.reached)
         if now is not None:
             self.reached = now if self.reached is None else max(now, self.reached)
@@ -159,10 +229,7 @@ class BaseStream:
         if schema.time is not None:
             moments = np.asarray(columns[0].cast(pa.int64()).to_numpy())
             if self.reached is not None and int(moments[0]) <= self.reached:
-                raise DataError(
-                    f"{self._called(numbers[0])} comes too late: rows up to its time were said to have come, or to "
-                    "come no more"
-                )
+                raise self._too_late(int(numbers[0]))
             return moments, standing
         after, _ = compare_adjacent(columns)
         follows = before is not None and before == self._first_of(batch)
@@ -175,6 +242,15 @@ class BaseStream:
         columns = [(batch.column(name), self.schema.columns[name]) for name in self.schema.order_by]
         return tuple(plain_values(column.slice(0, 1), kind)[0] for column, kind in columns)
 
+    @property
+    def _kinds(self) -> dict[str, pa.DataType]:
+        return {name: ordinary(kind.arrow) for name, kind in self.schema.columns.items()}
+
+    def _too_late(self, number: int) -> DataError:
+        return DataError(
+            f"{self._called(number)} comes too late: rows up to its time were said to have come, or to come no more"
+        )
+
     def _called(self, number: int) -> str:
         return f"row {number}" if self._numbered else "a row"
 
@@ -186,7 +262,7 @@ class BaseStream:
         found: dict[str, Section] = {"base": state}
         for number, each in enumerate(self._ties):
             found |= with_prefix(f"ties{number}.", each.dump())
-        return found
+        return found if self.arranging is None else {**found, **self.arranging.dump()}
 
     def load(self, sections: Mapping[str, Any]) -> None:
         """Go on from a snapshot."""
@@ -195,6 +271,13 @@ class BaseStream:
         self._order.load(state["order"])
         for number, each in enumerate(self._ties):
             each.load(without_prefix(f"ties{number}.", sections), self.rows)
+        if self.arranging is not None:
+            self.arranging.load(sections)
+
+
+def _refuse_early(moment: int, now: int | None) -> None:
+    if now is not None and moment > now:
+        raise DataError("rows come that are later than now=…; push them later, or leave now out")
 
 
 def refuse_made(table: pa.Table, schema: Schema, made: Sequence[str], numbers: Ints | None) -> None:
@@ -219,7 +302,7 @@ class _Ties:
     """Refuses rows of one key that are equal in the order."""
 
     def __init__(self, keys: tuple[str, ...], schema: Schema, numbered: bool) -> None:
-        self._schema = schema
+        self._schema = schema = schema.with_fields(keys)
         self._partitions = Partitions(keys, (), schema, counted_for_ever=False)
         self._order = Order(schema, keys, "error", numbered)
         self._columns = list(dict.fromkeys((*keys, *schema.order_by)))
@@ -227,7 +310,9 @@ class _Ties:
     def check(self, table: pa.Table, numbers: Ints) -> Standing:
         """How far the order comes with rows; those that tie with each other, or with the last ones, are refused."""
         kinds = {name: self._schema.columns[name].arrow for name in self._columns}
-        batch = one_batch(conformed(table, {name: ordinary(kind) for name, kind in kinds.items()}))
+        batch = one_batch(
+            conformed(with_fields(table, self._schema), {name: ordinary(kind) for name, kind in kinds.items()})
+        )
         frame = Frame(batch, np.arange(len(numbers)), self._schema)
         return self._order.check(batch, self._partitions.read(frame), numbers)
 

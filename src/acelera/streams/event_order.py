@@ -13,11 +13,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
+
+from acelera.engine.storage.ranks import ranks
 
 Ints = npt.NDArray[np.int64]
-
-_MISSING = -1
 
 
 @dataclass(frozen=True)
@@ -65,40 +64,11 @@ def in_order(rows: Rows) -> Rows:
         tied[:-1] |= equal
         places = np.flatnonzero(tied)
         table = rows.take(order[places]).table
-        codes = [_codes(column) for column in reversed(table.columns)]
+        codes = [ranks(column, _key) for column in reversed(table.columns)]
         order[places] = order[places][np.lexsort((*codes, starts[places], moments[places]))]
     if bool((order[1:] > order[:-1]).all()):
         return rows
     return rows.take(order)
-
-
-def _codes(column: pa.ChunkedArray) -> Ints:
-    """For each value a number: less for what comes before, equal for what is equal."""
-    kind = column.type
-    if pa.types.is_nested(kind) or kind == pa.null():
-        return _codes_of_parts(column.to_pylist())
-    if pa.types.is_dictionary(kind):
-        column = column.cast(kind.value_type)
-    if pa.types.is_floating(kind):
-        column = pc.add(column, pa.scalar(0.0, kind))  # of which there is one zero
-    elif pa.types.is_boolean(kind) or pa.types.is_duration(kind) or pa.types.is_time(kind):
-        column = column.cast(pa.int8() if pa.types.is_boolean(kind) else pa.int64())
-    encoded = column.combine_chunks().dictionary_encode()
-    if isinstance(encoded, pa.ChunkedArray):
-        encoded = encoded.combine_chunks()
-    order = pc.sort_indices(encoded.dictionary).to_numpy()
-    ranks = np.empty(len(order), np.int64)
-    ranks[order] = np.arange(len(order))
-    there = encoded.indices.is_valid().to_numpy(zero_copy_only=False)
-    found = np.full(len(encoded), _MISSING, np.int64)
-    found[there] = ranks[encoded.indices.drop_null().to_numpy()]
-    return found
-
-
-def _codes_of_parts(values: list[Any]) -> Ints:
-    keys = [_key(value) for value in values]
-    ranks = {key: rank for rank, key in enumerate(sorted(set(keys)))}
-    return np.array([ranks[key] for key in keys], np.int64)
 
 
 def _key(value: Any) -> tuple[Any, ...]:

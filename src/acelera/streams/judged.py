@@ -8,15 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cmp_to_key
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 
 from acelera.language.aggregates import canonical
+from acelera.language.events import Opaque
 from acelera.language.order_errors import no_place, tie
 from acelera.language.schema import Schema
+from acelera.language.sorting import arranges, sort_key, tie_columns
 from acelera.streams.program_checker import CheckedStream, CheckedStreams
-from acelera.tables import Opaque, to_rows, to_table
+from acelera.tables import to_rows, to_table
 
 
 class _Event(NamedTuple):
@@ -29,7 +32,9 @@ class _Event(NamedTuple):
 
 def judged(checked: CheckedStreams, table: pa.Table, ties: str) -> dict[str, pa.Table]:
     """The events of each statement, over what comes in, which is all there."""
-    base = _base_events(checked.base, table)
+    asked = [name for each in checked.listed for name in each.schema.fields]
+    base = _base_events(checked.base.with_fields(asked), table, ties)
+    ties = "keep" if arranges(ties) else ties
     made: list[list[_Event]] = []
     for each in checked.listed:
         made.append(_events(each, checked, base, made, ties))
@@ -39,7 +44,7 @@ def judged(checked: CheckedStreams, table: pa.Table, ties: str) -> dict[str, pa.
     }
 
 
-def _base_events(schema: Schema, table: pa.Table) -> list[_Event]:
+def _base_events(schema: Schema, table: pa.Table, ties: str) -> list[_Event]:
     """What comes in, in order. Its moments are times, or else places in the order."""
     rows = to_rows(table, schema)
     for number, row in enumerate(rows, 1):
@@ -47,11 +52,22 @@ def _base_events(schema: Schema, table: pa.Table) -> list[_Event]:
             if row[name] is None or row[name] != row[name]:
                 raise no_place(number, name, row[name])
     rows = sorted(rows, key=lambda row: tuple(row[name] for name in schema.order_by))
+    if schema.order_by and arranges(ties):
+        rows = _arranged(rows, schema, ties)
     found: list[_Event] = []
     for place, row in enumerate(rows):
         order = tuple(row[name] for name in schema.order_by) or (place,)
         found.append(_Event(order[0] if schema.time is not None else order, None, row))
     return found
+
+
+def _arranged(rows: list[dict[str, Any]], schema: Schema, ties: str) -> list[dict[str, Any]]:
+    """Rows that tie in the order of all their columns; those that are equal may be one."""
+    names = (*schema.order_by, *tie_columns(schema, ()))
+    keys = [tuple(sort_key(row[name]) for name in names) for row in rows]
+    order = sorted(range(len(rows)), key=lambda place: keys[place])
+    again = {one for one, other in pairwise(order[::-1]) if ties == "drop" and keys[one] == keys[other]}
+    return [rows[place] for place in order if place not in again]
 
 
 def _events(
@@ -102,7 +118,7 @@ def _refuse_ties(each: CheckedStream, schema: Schema, base: list[_Event]) -> Non
 
 def _table(events: Sequence[_Event], schema: Schema) -> pa.Table:
     """Events as a table; what they lack is NULL."""
-    columns = pa.schema([pa.field(name, kind.arrow) for name, kind in schema.columns.items()])
+    columns = pa.schema([pa.field(name, kind.arrow) for name, kind in schema.in_tables.items()])
     return to_table([{name: event.values.get(name) for name in columns.names} for event in events], columns)
 
 

@@ -5,9 +5,10 @@ Without keys in common one task reads the whole stream in order, as it does for 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from os import PathLike
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -16,32 +17,43 @@ import pyarrow as pa
 from acelera.engine.session.order import order_columns, sorted_indices
 from acelera.engine.storage.snapshots import fingerprint_of, unpack
 from acelera.errors import UsageError
+from acelera.language.sorting import arranges
 from acelera.language.types import Kind
+from acelera.spark.arrow_batches import Batches, gathered
 from acelera.spark.buckets import BUCKETS, NEVER
-from acelera.spark.running import refuse_alike, see_to_python, tells_case
+from acelera.spark.metrics import Told
+from acelera.spark.running import refuse_alike, refuse_checkpoint_of_batch, see_to_python, tells_case
 from acelera.spark.schemas import spark_schema
 from acelera.spark.spark_expressions import quoted
+from acelera.spark.worker_errors import told_in_short
 from acelera.streams.plan import Plan
 from acelera.streams.stream_session import StreamSession
 
 if TYPE_CHECKING:
     from acelera.programs.spark_streaming import Streamed
 
-Batches = Iterator[pa.RecordBatch]
 TYPE = "type"
 """The column of a result that tells which stream an event is of."""
 
 
-def run_frames(frame: Any, plan: Plan, fingerprint: str, late_events: str | None) -> dict[str, Any] | Streamed:
+def run_frames(
+    frame: Any,
+    plan: Plan,
+    fingerprint: str,
+    late_events: str | None,
+    checkpoint: str | PathLike[str] | None = None,
+    ties: str = "error",
+) -> dict[str, Any] | Streamed:
     """A frame for each stream that is made; or all of them in one, if rows still come."""
     if not tells_case(frame):
-        refuse_alike(frame, plan.columns_read(), "program")
+        refuse_alike(frame, Task(plan, fingerprint, ties).columns, "program")
     see_to_python(frame.sparkSession)
     if frame.isStreaming:
-        return _run_growing(frame, plan, fingerprint, late_events)
+        return _run_growing(frame, Task(plan, fingerprint, ties), late_events, checkpoint)
+    refuse_checkpoint_of_batch(checkpoint, False)
     if late_events is not None:
         raise UsageError("late_events=… is for streams: in a frame that is all there no event comes late; leave it out")
-    return {name: _run_whole(frame, Task(plan.only(name), fingerprint), name) for name in plan.names}
+    return {name: _run_whole(frame, Task(plan.only(name), fingerprint, ties), name) for name in plan.names}
 
 
 def lines(frames: Any, plan: Plan) -> list[str]:
@@ -71,18 +83,25 @@ class Task:
 
     plan: Plan
     program: str
+    ties: str = "error"
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns of what comes in that are read: all, to order rows that tie by them."""
+        return list(self.plan.base.columns) if arranges(self.ties) else self.plan.columns_read()
 
     @cached_property
     def fingerprint(self) -> str:
         """What tells the program and its stream from others."""
         base = self.plan.base
         columns = {name: str(kind.arrow) for name, kind in base.columns.items()}
-        return fingerprint_of(repr((self.program, columns, base.order_by, base.type_column, self.plan.names)))
+        ties = () if self.ties == "error" else (self.ties,)
+        return fingerprint_of(repr((self.program, columns, base.order_by, base.type_column, self.plan.names, *ties)))
 
     def session(self, snapshot: bytes | None = None) -> StreamSession:
         """A session, which goes on from a snapshot if there is one."""
         sections = None if snapshot is None else unpack(snapshot, self.fingerprint)
-        return StreamSession(self.plan, "error", self.fingerprint, numbered=False, snapshot=sections)
+        return StreamSession(self.plan, self.ties, self.fingerprint, numbered=False, snapshot=sections)
 
 
 # --- frames that are all there ------------------------------------------------------------------------------------
@@ -90,7 +109,7 @@ class Task:
 
 def _run_whole(frame: Any, task: Task, name: str) -> Any:
     """The events of a stream."""
-    columns = task.plan.columns_read()
+    columns = task.columns
     moved, plain = _travelling(frame, task.plan, columns), {each: f"c{place}" for place, each in enumerate(columns)}
     keys = [plain[key] for key in task.plan.keys]
     placed = (moved.repartition(*keys) if keys else moved.repartition(1)).sortWithinPartitions(
@@ -113,10 +132,11 @@ def _travelling(frame: Any, plan: Plan, columns: list[str]) -> Any:
 
 
 def _reader(task: Task, columns: list[str], name: str) -> Callable[[Batches], Batches]:
+    @told_in_short
     def read(batches: Batches) -> Batches:
         session = task.session()
-        for batch in batches:
-            table = pa.Table.from_batches([batch.rename_columns(columns)])
+        for batch in gathered(batches, columns):
+            table = pa.Table.from_batches([batch])
             made = session.take(table, np.arange(table.num_rows))
             yield from session.shown(made)[name].to_batches()
         yield from session.shown(session.take_rest())[name].to_batches()
@@ -127,7 +147,9 @@ def _reader(task: Task, columns: list[str], name: str) -> Callable[[Batches], Ba
 # --- frames that grow ---------------------------------------------------------------------------------------------
 
 
-def _run_growing(frame: Any, plan: Plan, fingerprint: str, late_events: str | None) -> Streamed:
+def _run_growing(
+    frame: Any, running: Task, late_events: str | None, checkpoint: str | PathLike[str] | None
+) -> Streamed:
     """All events that are made, in one frame."""
     from pyspark.sql import functions
 
@@ -136,10 +158,11 @@ def _run_growing(frame: Any, plan: Plan, fingerprint: str, late_events: str | No
     from acelera.spark.streaming import check_order
     from acelera.spark.watermarks import check_requirements, delay_of, with_watermark
 
+    plan = running.plan
     check_order(frame, plan.base)
     check_requirements(frame, BUCKETS)
-    time, columns = plan.base.order_by[0], list(plan.columns_read())
-    task = StreamTask(Task(plan, fingerprint), tuple(columns))
+    time, columns = plan.base.order_by[0], list(running.columns)
+    task = StreamTask(running, tuple(columns))
     if late_events is not None:  # whole
         columns += [name for name in plan.base.columns if name not in columns]
     result = _result(plan, tells_case(frame))
@@ -152,7 +175,8 @@ def _run_growing(frame: Any, plan: Plan, fingerprint: str, late_events: str | No
         bucket = functions.pmod(hashed, functions.lit(BUCKETS)).cast("int")
     moved = _travelling(frame, plan, columns).select(bucket.alias("spread"), *plain.values())
     transport = Transport(tuple(columns), (tuple(columns),), BUCKETS if plan.keys else 1)
-    made = unpacked(hosted(moved, transport, task, late_events is not None), result, task.fingerprint)
+    found = hosted(moved, transport, task, late_events is not None, checkpoint)
+    made = unpacked(found, result, task.fingerprint)
     outputs = {step.name: pa.schema([step.events.field(name) for name in step.shown]) for step in plan.steps}
     return Streamed(with_watermark(made, time, delay_of(frame, time)), outputs, (time,))
 
@@ -209,11 +233,11 @@ class StreamTask:
 
     def open(self, bucket: int) -> Making:
         """A session."""
-        return Making(self.task.session(), self.task.plan)
+        return Making(self.task.session(), self.task)
 
     def resume(self, bucket: int, snapshot: bytes) -> Making:
         """A session that goes on."""
-        return Making(self.task.session(snapshot), self.task.plan)
+        return Making(self.task.session(snapshot), self.task)
 
 
 @dataclass(frozen=True)
@@ -221,7 +245,12 @@ class Making:
     """A session that runs in a bucket."""
 
     session: StreamSession
-    plan: Plan
+    task: Task
+
+    @property
+    def plan(self) -> Plan:
+        """What runs."""
+        return self.task.plan
 
     @property
     def due(self) -> int:
@@ -229,11 +258,17 @@ class Making:
         due = self.session.due()
         return NEVER if due is None else due
 
+    @property
+    def told(self) -> Told:
+        """What the session has counted; each event that it makes is a row."""
+        session = self.session
+        return Told(None, session.tied, session.dropped, session.partial_matches)
+
     def advance(self, rows: pa.Table | None, now: int) -> Batches:
         """Read rows; the events that are known, since no row comes any more up to now."""
         if rows is None:
             kinds = self.plan.base.columns
-            rows = pa.table({name: pa.array([], kinds[name].arrow) for name in self.plan.columns_read()})
+            rows = pa.table({name: pa.array([], kinds[name].arrow) for name in self.task.columns})
         indices = sorted_indices(order_columns(rows, self.plan.base, None))
         rows = rows if indices is None else rows.take(pa.array(indices))
         made = self.session.shown(self.session.take(rows, np.arange(rows.num_rows), now))

@@ -83,11 +83,12 @@ class Plan:
         common = set.intersection(*(set(each.keys) for each in self.steps))
         for number in read:
             common &= self.steps[number].carried
-        return tuple(key for key in self.steps[0].keys if key in common)
+        return tuple(key for key in self.steps[0].keys if key in common and key in self.base.columns)
 
     def columns_read(self) -> list[str]:
         """The columns of what comes in that some statement looks at."""
-        needed = {name for each in self.steps if each.base for name in each.query.columns_read()}
+        base = [each.query for each in self.steps if each.base]
+        needed = {name for query in base for name in query.schema.read_for(query.columns_read())}
         needed |= {key for each in self.steps if each.base for key in each.keys}
         needed |= {*self.base.order_by, *([self.base.type_column] if self.base.type_column else [])}
         return [name for name in self.base.columns if name in needed]

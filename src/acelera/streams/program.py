@@ -17,6 +17,7 @@ from acelera.engine.storage.snapshots import fingerprint_of, unpack
 from acelera.engine.storage.validation import fitting
 from acelera.errors import UsageError, outside
 from acelera.language.schema import Schema, schema_of
+from acelera.language.sorting import TIES
 from acelera.language.types import Type
 from acelera.programs.report.run import MOST_EVENTS
 from acelera.spark.schemas import is_frame, is_spark
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
     from acelera.programs.report.run import Run
 
 METHODS = ("engine", "semantics")
-TIES = ("error", "keep")
 
 
 class Options(TypedDict, total=False):
@@ -134,6 +134,7 @@ class Program:
         method: str = "engine",
         ties: str = "error",
         late_events: str | None = None,
+        checkpoint: str | PathLike[str] | None = None,
         **options: Unpack[Options],
     ) -> Any:
         """Find the matches of all statements; a table for each stream, by its name.
@@ -149,11 +150,14 @@ class Program:
         method
             How to compute it: `"engine"` is quick; `"semantics"` follows the definitions, and is slow.
         ties
-            What to do with rows of a partition that are equal under `order_by`: `"error"`, or `"keep"` their order of
-            arrival.
+            What to do with rows of a partition that are equal under `order_by`, as for a query: `"error"`, `"any"`,
+            `"drop"`, or `"keep"`.
         late_events
             For a streaming DataFrame: the name of a column of `frame` for events that come after the watermark has
             passed them.
+        checkpoint
+            For a streaming DataFrame: the checkpointLocation that the stream will be started with. One that belongs to
+            another program is then refused here; without it, a worker refuses it when the next rows come.
         options
             `order_by`, `type_column` and `event_type`, as for a query.
 
@@ -169,9 +173,11 @@ class Program:
         _one_of("method", method, METHODS)
         _one_of("ties", ties, TIES)
         if is_spark(tables):
-            return self._run_spark(tables, options, method, ties, late_events)
+            return self._run_spark(tables, options, method, ties, late_events, checkpoint)
         if late_events is not None:
             raise UsageError("late_events=… is for streaming DataFrames: in a table no event comes late; leave it out")
+        if checkpoint is not None:
+            raise UsageError("checkpoint=… is for streaming DataFrames; leave it out")
         checked, table = self._given(tables, options)
         made = self._made(checked, table, ties, method)
         self._warn_of_types(table, checked.base, not any(each.num_rows for each in made.values()))
@@ -304,19 +310,25 @@ class Program:
     def _session(self, checked: CheckedStreams, ties: str, snapshot: Mapping[str, Any] | None = None) -> StreamSession:
         return StreamSession(plan_of(checked), ties, self._fingerprint, snapshot=snapshot)
 
-    def _run_spark(self, frames: Any, options: Options, method: str, ties: str, late_events: str | None) -> Any:
-        from acelera.spark.running import described
+    def _run_spark(
+        self,
+        frames: Any,
+        options: Options,
+        method: str,
+        ties: str,
+        late_events: str | None,
+        checkpoint: str | PathLike[str] | None,
+    ) -> Any:
+        from acelera.spark.running import described, refuse_order_of_arrival
         from acelera.streams.on_spark import run_frames
 
         if method != "engine":
             raise UsageError(f"method={method!r} takes tables; collect the rows of a Spark DataFrame: frame.toArrow()")
-        if ties != "error":
-            raise UsageError(
-                "ties='keep' is for tables in this process: rows of a Spark DataFrame have no order of arrival"
-            )
+        refuse_order_of_arrival(ties)
         base = self._schema(frames, options)
         frame, _ = described(frames, lambda _: base)  # which must have an order, before it is asked what kind
-        return run_frames(frame, plan_of(check_streams(self.streams, base)), self._fingerprint, late_events)
+        plan = plan_of(check_streams(self.streams, base))
+        return run_frames(frame, plan, self._fingerprint, late_events, checkpoint, ties)
 
     def _warn_of_types(self, table: pa.Table, schema: Schema, nothing_found: bool) -> None:
         """A type that no row has is most likely misspelt, if there is one like it, or if nothing was found."""

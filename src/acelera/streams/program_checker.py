@@ -98,7 +98,7 @@ def _checked(
     stream: Stream, base: Schema, read: Sequence[CheckedStream], text: str, notes: Notes
 ) -> CheckedStream | None:
     before = len(notes.problems)
-    schema = _input(stream, base, read, notes)
+    schema = stream.query.with_fields(_input(stream, base, read, notes))
     _check_keys(stream, read, notes)
     if len(notes.problems) > before:
         return None

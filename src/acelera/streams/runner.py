@@ -97,7 +97,7 @@ class Runner:
         self._moments = np.empty(0, np.int64)  # of the rows that were read, from the first that is not settled on
         self._first = 0
         schema = step.schema
-        kinds = {name: ordinary(schema.columns[name].arrow) for name in session.incoming.columns}
+        kinds = {name: ordinary(schema.columns[name].arrow) for name in schema.read_for(session.incoming.columns)}
         self.lines = {read: Line(kinds, schema.type_column, kind) for read, kind in types.items()}
 
     # --- reading --------------------------------------------------------------------------------------------------

@@ -82,7 +82,7 @@ def _events(checked: CheckedStreams, table: pa.Table) -> list[_Event]:
     plan, base = plan_of(checked), checked.base
     table, _ = sorted_table(table, base)
     table = conformed(table, dict(_kinds(base.columns.items())))
-    rows = BaseStream(base, plan.names, "keep", (), True).read(table, np.arange(1, table.num_rows + 1))
+    rows = BaseStream(base, plan.names, "keep", (), (), True).read(table, np.arange(1, table.num_rows + 1), None)[0]
     told = _times(rows.moments, checked)
     events = [_came(row, begin, number, checked) for number, (row, begin) in enumerate(_dicts(table, told))]
     streams: dict[int, Rows] = {BASE: _numbered(rows, 0)}
@@ -170,7 +170,7 @@ def _telling(query: Query, schema: Any) -> Query:
 
 def _read(step: Step, schema: Any, plan: Plan, streams: dict[int, Rows]) -> Rows:
     """What a statement reads, in order."""
-    kinds = dict(_kinds(schema.columns.items()))
+    kinds = dict(_kinds(schema.in_tables.items()))
     parts = []
     for read in ([BASE] if step.base else []) + list(step.reads):
         told = plan.names[read] if read != BASE else None

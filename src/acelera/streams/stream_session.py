@@ -11,7 +11,8 @@ import pyarrow as pa
 from acelera.engine.session.description import described
 from acelera.engine.session.session import Session
 from acelera.engine.storage.snapshots import Section, pack, unpack, with_prefix, without_prefix
-from acelera.errors import DataError, UsageError
+from acelera.errors import UsageError
+from acelera.language.sorting import arranges
 from acelera.streams.base_stream import BaseStream, one_table, sorted_table
 from acelera.streams.event_order import Ints, Rows, in_order, joined
 from acelera.streams.plan import Plan, Step
@@ -46,7 +47,7 @@ class StreamSession:
         snapshot: Mapping[str, Any] | None = None,
     ) -> None:
         self.plan, self._fingerprint = plan, fingerprint
-        self._base = BaseStream(plan.base, plan.names, ties, _checked_apart(plan), numbered)
+        self._base = BaseStream(plan.base, plan.names, ties, _checked_apart(plan), plan.keys, numbered)
         self._runners = []
         self._ties, self._finished, self._broken = ties, False, False
         for number, step in enumerate(plan.steps):
@@ -70,6 +71,23 @@ class StreamSession:
     def events(self) -> int:
         """How many rows came in."""
         return self._base.rows
+
+    @property
+    def tied(self) -> int:
+        """How many of the rows that were read are equal under `order_by` to another before them of the key that all
+        statements have in common; counted with `ties="any"` and `ties="drop"`.
+        """
+        return 0 if self._base.arranging is None else self._base.arranging.state.tied
+
+    @property
+    def dropped(self) -> int:
+        """How many rows were dropped, with `ties="drop"`, since another was equal to them in all columns."""
+        return 0 if self._base.arranging is None else self._base.arranging.state.dropped
+
+    @property
+    def partial_matches(self) -> int:
+        """How many partial matches all statements hold, as the engine holds them."""
+        return sum(runner.session.partial_matches for runner in self._runners)
 
     def push(self, batch: object, now: object = None) -> Made:
         """Read more rows; the events that are then known, for each stream that is made.
@@ -115,9 +133,11 @@ class StreamSession:
     def take(self, table: pa.Table, numbers: Ints, now: int | None = None) -> list[Rows]:
         """Read rows, which are in order; the events of each statement that are then known."""
         self._ready()
-        rows = self._base.read(table, numbers)
-        if now is not None and len(rows) and int(rows.moments[-1]) > now:
-            raise DataError("rows come that are later than now=…; push them later, or leave now out")
+        rows, numbers = self._base.read(table, numbers, now)
+        return self._flow(rows, numbers, now)
+
+    def _flow(self, rows: Rows, numbers: Ints, now: int | None) -> list[Rows]:
+        """Let rows pass through the statements."""
         self._broken = True  # what fails from here on leaves half of a batch behind
         complete = self._base.complete(now)
         found: list[Rows] = []
@@ -135,6 +155,7 @@ class StreamSession:
     def take_rest(self) -> list[Rows]:
         """Say that no more rows come; the events of each statement that were waiting."""
         self._ready()
+        before = [] if self._base.arranging is None else [self._flow(*self._base.read_held(), None)]
         self._finished = True
         found: list[Rows] = []
         nothing, clock = Rows(pa.table({}), np.empty(0, np.int64)), self._base.clock
@@ -145,7 +166,7 @@ class StreamSession:
                 parts.append(runner.flow(clock))
             parts.append(runner.rest(clock))
             found.append(joined(parts))
-        return found
+        return [joined(list(parts)) for parts in zip(*before, found, strict=True)]
 
     def shown(self, made: Sequence[Rows]) -> Made:
         """The events of each statement, in order."""
@@ -207,7 +228,7 @@ def _types(step: Step, plan: Plan) -> dict[int, str | None]:
 
 def _session(step: Step, ties: str, numbered: bool, snapshot: Mapping[str, Any] | None) -> Session:
     """That of a statement. Rows of several streams are put in order before, so that none of them tie."""
-    ties, numbered = ("keep", False) if step.mixed else (ties, numbered)
+    ties, numbered = "keep" if step.mixed or arranges(ties) else ties, numbered and not step.mixed
     if snapshot is None:
         return step.query.open(ties, numbered=numbered)
     return step.query.restored(unpack(snapshot["session"].tobytes(), step.query.fingerprint), ties, (), numbered)

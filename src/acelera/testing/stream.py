@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from acelera.automata.terms import Attr, Term, subterms
+from acelera.automata.analysis import attributes_asked
 from acelera.engine.session.session import Session
 from acelera.errors import DataError, SchemaError, did_you_mean
 from acelera.language import ast
@@ -20,7 +20,7 @@ from acelera.language.order_errors import show
 from acelera.language.schema import Schema, schema_of
 from acelera.language.types import Kind
 from acelera.query import Query
-from acelera.tables import plain_values, to_arrow
+from acelera.tables import plain_values, to_arrow, with_fields
 from acelera.testing.written import Row
 
 Key = tuple[Any, ...]
@@ -89,12 +89,12 @@ class Stream:
         if schema is None:
             found = to_arrow(first).schema
             known = set(found.names)
-            self.missing = [name for name in _columns_asked(query, type_column) if name not in known]
+            asked = _columns_asked(query, type_column)
+            self.missing = [name for name in asked if name not in known and name.split(".")[0] not in known]
             schema = pa.schema([*found, *(pa.field(name, pa.null()) for name in self.missing)])
-        self.schema: Schema = schema_of(
-            schema, type_column=type_column, event_type=event_type, stream=query.clauses.stream
-        )
-        self.known = [name for name in self.schema.columns if name not in self.missing]
+        described = schema_of(schema, type_column=type_column, event_type=event_type, stream=query.clauses.stream)
+        self.schema: Schema = query.with_fields(described)
+        self.known = [name for name in self.schema.in_tables if name not in self.missing]
         self.variables = [name for name, held in query.variables.items() if held != "none"]
         self.open = partial(_showing_positions(query, self.variables).open, self.schema, **options)
         self._open_itself = partial(query.open, self.schema, **options)
@@ -167,7 +167,8 @@ class Stream:
                 where = "the schema has" if self._given else "the events that were pushed first had"
                 hint = "" if self._given else "; pass schema=… to say beforehand which columns there are"
                 raise SchemaError(f"{where} no column `{name}`{did_you_mean(str(name), self.known) or hint}")
-        return pa.table({name: self._array(name, [row.get(name) for row in rows]) for name in self.schema.columns})
+        columns = {name: self._array(name, [row.get(name) for row in rows]) for name in self.schema.in_tables}
+        return with_fields(pa.table(columns), self.schema)
 
     def _array(self, name: str, values: list[Any]) -> Any:
         kind = self.schema.columns[name]
@@ -216,12 +217,7 @@ def _showing_positions(query: Query, variables: Sequence[str]) -> Query:
 
 def _columns_asked(query: Query, type_column: str | None) -> list[str]:
     """The columns of the stream that a query speaks of."""
-    automata = (query.automaton, *query.automaton.guards)
-    terms: list[Term] = []
-    for label in (t.label for each in automata for t in each.transitions):
-        terms += [*(term for _, term in label.assign), *label.predicate]
-        terms += [term for _, bag in label.marks for mark in bag for term in mark.terms()]
-    names = [part.name for term in terms for part in subterms(term) if isinstance(part, Attr)]
+    names = attributes_asked(query.automaton)
     names += [name for absence in query.automaton.absences for variable, name in absence.keys if variable is None]
     checked = query.pattern.check(query.clauses, None)  # without a schema, variables have what was made
     asked = checked.result.named_attributes if checked.summary is None else sorted(checked.summary.looked_at)

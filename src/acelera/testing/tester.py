@@ -13,6 +13,7 @@ from acelera.language import ast
 from acelera.language.builder import FormulaBuilder
 from acelera.language.checker import BagUnion
 from acelera.language.printer import amount, print_keep
+from acelera.language.sorting import arranges
 from acelera.query import Query
 from acelera.query import query as query_of
 from acelera.testing.partial import Partials, Runs, Start, Steps, event_text, partials
@@ -55,6 +56,11 @@ class Tester:
     ) -> None:
         if isinstance(query, Query) and bag_union != "once":
             raise UsageError("this query has its bag_union already; pass it to acelera.query")
+        if arranges(ties):
+            raise UsageError(
+                f"ties={ties!r} would hold each event back until a later one comes, and a tester shows what each of "
+                "them does; push events in their order, with ties='keep'"
+            )
         self.query = query if isinstance(query, Query) else query_of(query, bag_union=bag_union)
         self.matches: list[Match] = []
         self._options: dict[str, Any] = {

@@ -34,7 +34,7 @@ from acelera.trepl.engines import engine_again, engine_of
 from acelera.trepl.explanation import explained
 from acelera.trepl.parser import parse
 from acelera.trepl.printer import printed
-from acelera.trepl.rule_options import How, how
+from acelera.trepl.rule_options import Coming, How, how
 from acelera.trepl.rule_outputs import Output, check_names, named_outputs, outputs_of
 from acelera.trepl.rule_session import Opened, RuleSession, stored_waiting
 
@@ -154,7 +154,13 @@ class Program:
         return {name: output.schema for name, output in compiled.outputs.items()}
 
     def run(
-        self, sources: object, *, database: object = None, delay: str | None = None, **options: Unpack[Options]
+        self,
+        sources: object,
+        *,
+        database: object = None,
+        delay: str | None = None,
+        checkpoint: str | PathLike[str] | None = None,
+        **options: Unpack[Options],
     ) -> Any:
         """Do what the rules say of all changes; a table for each derived event, and one for each action of a rule.
 
@@ -179,6 +185,8 @@ class Program:
             gives a connection.
         delay
             How late changes of a stream may come, such as `"10 minutes"`, where its frame has no watermark on the time.
+        checkpoint
+            Where a stream will keep its checkpoint; one of another program is then refused before it starts.
         options
             `granularity="timestamp"` says that changes of one time are one stage; it is `"transaction"` or
             `"operation"` otherwise. `zone="UTC"` is where parts of time are computed. `method="semantics"` follows the
@@ -199,11 +207,10 @@ class Program:
         """
         given = by_relation(sources)
         on_spark = are_on_spark(given, self.relations)
-        told = how(options, ("database", "delay") if on_spark else ("database",))
+        told = how(options, ("database", "delay", "checkpoint") if on_spark else ("database",))
         if on_spark:
-            return self._run_spark(given, told, database, delay)
-        if delay is not None:
-            raise UsageError("delay=… is for streams of Spark: in tables no change comes late; leave it out")
+            return self._run_spark(given, told, database, Coming(delay, checkpoint))
+        Coming(delay, checkpoint).refuse_of("a table")
         session, come = self._session(given, database, told)
         session.hold({relation: come.whole(relation) for relation in come.sources})
         return session.finish()
@@ -373,7 +380,7 @@ class Program:
         self._warn([*checked.warnings, *unmonitored(given, self.relations)])
         return _Compiled(checked.program, checked.warnings, outputs_of(checked.program, self.outputs))
 
-    def _run_spark(self, given: Mapping[str, Any], told: How, database: object, delay: str | None) -> RuleFrames:
+    def _run_spark(self, given: Mapping[str, Any], told: How, database: object, coming: Coming) -> RuleFrames:
         """The frames of what rules do; of changes that are all there, what is to be done besides is done now."""
         from acelera.trepl.on_spark.running_frames import is_growing, run_frames
 
@@ -385,7 +392,7 @@ class Program:
                 "checkpoint, and start it"
             )
         program, outputs = compiled.program, compiled.outputs
-        frames = run_frames(program, come, told, outputs, self._fingerprint, self._acting, delay)
+        frames = run_frames(program, come, told, outputs, self._fingerprint, self._acting, coming)
         if not is_growing(come):
             frames.do_now(database)
         return frames

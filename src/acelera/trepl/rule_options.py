@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from os import PathLike
 from typing import TypedDict
 
 from acelera.cdc.layout import GRANULARITIES
@@ -41,6 +42,21 @@ class How:
     zone: str = "UTC"
     method: str = "engine"
     max_tuples: int = MAX_TUPLES
+
+
+@dataclass(frozen=True)
+class Coming:
+    """What is said of changes that still come: how late, and where the checkpoint of their stream will be."""
+
+    delay: str | None = None
+    checkpoint: str | PathLike[str] | None = None
+
+    def refuse_of(self, whole: str) -> None:
+        """Nothing of it is said of changes that are all there."""
+        if self.delay is not None:
+            raise UsageError(f"delay=… is for streams: in {whole} no change comes late; leave it out")
+        if self.checkpoint is not None:
+            raise UsageError(f"checkpoint=… is for streams: {whole} has none; leave it out")
 
 
 def how(options: Mapping[str, object], others: Sequence[str] = ()) -> How:

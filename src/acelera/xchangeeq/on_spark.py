@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -45,7 +46,13 @@ def stream_task(checked: Checked, stream: Announced, aggregates: str, fingerprin
 
 
 def run_stream(
-    frames: Any, checked: Checked, stream: Announced, aggregates: str, fingerprint: str, late_events: str | None
+    frames: Any,
+    checked: Checked,
+    stream: Announced,
+    aggregates: str,
+    fingerprint: str,
+    late_events: str | None,
+    checkpoint: str | PathLike[str] | None = None,
 ) -> Streamed:
     """All that a program derives from frames that grow."""
     from acelera.programs.spark_streaming import run_streaming
@@ -53,7 +60,7 @@ def run_stream(
     task = stream_task(checked, stream, aggregates, fingerprint)
     if isinstance(frames, Mapping):
         frames = {label: frame for label, frame in frames.items() if label in task.labels}
-    return run_streaming(frames, task, late_events)
+    return run_streaming(frames, task, late_events, checkpoint)
 
 
 def run_whole_frames(frames: Any, checked: Checked, stream: Announced, aggregates: str) -> dict[str, Any]:

@@ -178,7 +178,13 @@ class Program:
         return {label: output_schema(each, kind) for label, each in compiled.checked.schemas.items()}
 
     def run(
-        self, tables: Any, *, method: str = "engine", late_events: str | None = None, **options: Unpack[Options]
+        self,
+        tables: Any,
+        *,
+        method: str = "engine",
+        late_events: str | None = None,
+        checkpoint: str | PathLike[str] | None = None,
+        **options: Unpack[Options],
     ) -> Any:
         """Derive all events that follow from those of a table; a table for each label that rules make.
 
@@ -214,9 +220,11 @@ class Program:
             raise UsageError(f"{method=} is not known; it is one of {', '.join(map(repr, METHODS))}")
         told = how(options)
         if is_spark(tables):
-            return self._run_spark(tables, told, method, late_events)
+            return self._run_spark(tables, told, method, late_events, checkpoint)
         if late_events is not None:
             raise UsageError("late_events=… is for streams of Spark: in tables no event comes late; leave it out")
+        if checkpoint is not None:
+            raise UsageError("checkpoint=… is for streaming DataFrames; leave it out")
         if method == "engine" and _in_pieces(tables) and not self._asked.every:
             schema, batches = in_batches(tables)
             return self._run_in_pieces(schema, batches, told)
@@ -403,17 +411,21 @@ class Program:
         made = run_in_pieces(self._session(compiled, compiled.open()), batches)
         return shown(made, compiled.checked.schemas, compiled.stream.kind)
 
-    def _run_spark(self, frames: Any, told: How, method: str, late_events: str | None) -> Any:
+    def _run_spark(
+        self, frames: Any, told: How, method: str, late_events: str | None, checkpoint: str | PathLike[str] | None
+    ) -> Any:
         """The frames of what is derived, or all of it in one, if rows still come."""
+        from acelera.spark.running import refuse_checkpoint_of_batch
         from acelera.xchangeeq.on_spark import is_growing, run_stream, run_whole_frames
 
         if method != "engine":
             raise UsageError(f"method={method!r} takes tables; collect the rows of a Spark DataFrame: frame.toArrow()")
         compiled = self._compiled(self._announced(frames, told), lasting=is_growing(frames))
         if is_growing(frames):
-            return run_stream(frames, *compiled.on_spark, self._fingerprint, late_events)
+            return run_stream(frames, *compiled.on_spark, self._fingerprint, late_events, checkpoint)
         if late_events is not None:
             raise UsageError("late_events=… is for streams: in a frame that is all there no event comes late")
+        refuse_checkpoint_of_batch(checkpoint, False)
         return run_whole_frames(frames, *compiled.on_spark)
 
     def __str__(self) -> str:

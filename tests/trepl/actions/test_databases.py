@@ -57,7 +57,7 @@ def test_a_password_is_not_shown() -> None:
 
 def test_without_sqlalchemy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "sqlalchemy", None)
-    with pytest.raises(UsageError, match=r"needs SQLAlchemy: pip install 'acelera\[sql\]'"):
+    with pytest.raises(UsageError, match=r"needs SQLAlchemy: pip install 'sqlalchemy>=2.0,<3'"):
         database("postgresql://host/name")
 
 

@@ -17,7 +17,7 @@ from acelera.cli.progress import Progress
 
 def check_program(given: Mapping[str, Any]) -> None:
     """Print that a program is well formed, what comes in and what it makes; with a schema or data, of which columns."""
-    job = program_job(given)
+    job = program_job(given, types=False)
     program, described = job.program, _described(job, given["schema_file"])
     outputs = {} if described is None else program.check(described, **job.options)
     say(f"{given['file'].name}: ok\n\n{program}\n")
@@ -30,7 +30,7 @@ def check_program(given: Mapping[str, Any]) -> None:
 
 def explain_program(given: Mapping[str, Any]) -> None:
     """Print what a program is; with a schema or data, also how it runs."""
-    job = program_job(given)
+    job = program_job(given, types=False)
     say(explained(job, _described(job, given["schema_file"])))
 
 

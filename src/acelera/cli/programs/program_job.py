@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import click
@@ -12,6 +12,7 @@ from acelera.cli.arguments import listed, read_text
 from acelera.cli.group import in_options
 from acelera.cli.inputs import Input, Inputs, find_inputs_by_type
 from acelera.cli.program_or_query import language_in
+from acelera.cli.reading import Reading, reading_of
 from acelera.errors import UsageError
 from acelera.programs.options import Options, how
 from acelera.streams.program import Options as StreamOptions
@@ -34,6 +35,7 @@ class ProgramJob:
     times: tuple[str, ...]
     type_column: str
     ties: str | None = None
+    reading: Reading = field(default_factory=Reading)
 
     @property
     def parts(self) -> list[Input]:
@@ -41,8 +43,8 @@ class ProgramJob:
         return [part for inputs in self.inputs.values() for part in inputs.parts]
 
 
-def program_job(given: Mapping[str, Any]) -> ProgramJob:
-    """What the options that all commands share ask for."""
+def program_job(given: Mapping[str, Any], types: bool = True) -> ProgramJob:
+    """What the options that all commands share ask for; with `types`, --schema is that of files."""
     inputs = find_inputs_by_type(given["arguments"], given["kind"])
     job = _of_statements(given, inputs) if language_in(given["file"]) == "streams" else _of_rules(given, inputs)
     for part in job.parts:
@@ -52,7 +54,9 @@ def program_job(given: Mapping[str, Any]) -> ProgramJob:
             raise click.UsageError(
                 f"`{part.path}` holds folders that are named key=value, which are not read here; name the files"
             )
-    return job
+    kinds = sorted({each.format for each in inputs.values()})
+    reading = reading_of(given, kinds, schema=types) if kinds else Reading()
+    return replace(job, reading=reading.ordered_by(job.times))
 
 
 def _of_rules(given: Mapping[str, Any], inputs: Mapping[str | None, Inputs]) -> ProgramJob:

@@ -32,7 +32,7 @@ def run_program(given: Mapping[str, Any]) -> None:
         say(explained(job, program_files(job, Progress()).described))
         return
     with progress(given["quiet"]) as shown:
-        events, found = _derived(job, output, given["method"], shown)
+        events, skipped, found = _derived(job, output, given["method"], shown)
         if output is not None:
             shown.begin("writing")
             write_tables(found, output, limit)
@@ -42,24 +42,26 @@ def run_program(given: Mapping[str, Any]) -> None:
         console().print(table_of(told_files(found, output, limit, "label", "events")))
     if not given["quiet"]:
         derived = sum(each.num_rows for each in found.values())
-        told = f"{count(events, 'event')}, {derived:,} derived, {shown.elapsed:.1f} s"
+        left_out = f"{count(skipped, 'bad row')} skipped, " if skipped else ""
+        told = f"{count(events, 'event')}, {derived:,} derived, {left_out}{shown.elapsed:.1f} s"
         tell(told + told_limit(found, limit, output is not None))
 
 
 def _derived(
     job: ProgramJob, output: Output | None, method: str, shown: Progress
-) -> tuple[int, Mapping[str, pa.Table]]:
-    """How many events came in, and what was derived from them; said first if it could not be written."""
+) -> tuple[int, int, Mapping[str, pa.Table]]:
+    """How many events came in, how many rows were skipped, what was derived; what cannot be written is said first."""
     files = program_files(job, shown)
     tables = files.read(shown)
+    read = sum(each.num_rows for each in ([tables] if isinstance(tables, pa.Table) else tables.values()))
     if output is not None:
         for schema in job.program.check(tables, **job.options).values():
             refuse_unfit(output, schema, _REMEDY if job.ties is None else _REMEDY_IN_STATEMENTS)
     shown.begin("running")
     if job.ties is not None:
-        return files.rows, job.program.run(tables, method=method, ties=job.ties, **job.options)
+        return read, files.bad.skipped, job.program.run(tables, method=method, ties=job.ties, **job.options)
     found = job.program.run(tables, method=method, **job.options)
     if isinstance(tables, pa.Table):
         labels = set(tables.column(job.type_column).unique().to_pylist())
         warn_of_missing_types(set(job.program.labels), labels, not any(each.num_rows for each in found.values()))
-    return files.rows, found
+    return read, files.bad.skipped, found

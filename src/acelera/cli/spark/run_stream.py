@@ -11,19 +11,28 @@ from typing import Any
 import click
 import pyarrow as pa
 
+from acelera.cli.group import in_options
 from acelera.cli.inputs import Input, is_remote
 from acelera.cli.job import Job
-from acelera.cli.progress import Progress, count
+from acelera.cli.json_files import refuse_arrays
+from acelera.cli.outputs import refuse_unfit
+from acelera.cli.progress import Progress, count, told_beside
+from acelera.cli.spark.kept_columns import keep, layout_of_stream
+from acelera.cli.spark.spark_bad_rows import COUNTED, FIRST, is_told, observations, tell, without_bad
 from acelera.cli.spark.spark_errors import told_in_short
-from acelera.cli.spark.spark_files import WRITING, layout_of, pattern, place
+from acelera.cli.spark.spark_files import WRITING, Layout, pattern, place, written_as
 from acelera.cli.spark.spark_session import session, with_options
+from acelera.engine.session.bounds import REMEDIES, many
 from acelera.errors import UsageError
 from acelera.spark.buckets import BUCKETS
+from acelera.spark.metrics import metrics as all_metrics
 from acelera.spark.schemas import arrow_schema
-from acelera.spark.watermarks import late_events_of
 
 MATCHES = "acelera_matches"
 """The name under which Spark tells how many matches a micro-batch gave."""
+
+BAD_ROWS = "acelera_bad_rows"
+"""The name under which it tells how many rows of files could not be read."""
 
 _NO_WATERMARK = "1970-01-01T00:00:00.000Z"
 """What Spark begins with."""
@@ -44,8 +53,6 @@ def check_watch(job: Job, watch: Watch) -> None:
     assert output is not None
     if not place.remote and not Path(place.path).is_dir():
         raise click.UsageError(f"--stream watches a folder, and `{place.path}` is a file")
-    if output.format == "csv":
-        raise click.UsageError("--stream adds files to a folder of parquet or JSON: -o matches, or -o matches.json")
     if is_remote(watch.checkpoint) or output.remote or place.remote:
         return
     remembered, target = Path(watch.checkpoint).resolve(), Path(output.path).resolve()
@@ -96,27 +103,41 @@ def _start(job: Job, watch: Watch, spark: Any, progress: Progress) -> Any:
     progress.begin("looking at the input")
     (folder,), output = job.inputs.parts, job.output
     assert output is not None
-    frame = _frame(job, folder, watch, spark)
+    frame, layout = _frame(job, folder, watch, spark)
     result = job.query.run(
-        frame if folder.event_type is None else {folder.event_type: frame}, **job.options, rows=job.rows
+        frame if folder.event_type is None else {folder.event_type: frame},
+        **job.options,
+        rows=job.rows,
+        ties=job.ties,
+        checkpoint=place(watch.checkpoint),
     )
-    counted = result.observe(MATCHES, functions.count(functions.lit(1)).alias("rows"))
+    refuse_unfit(output, arrow_schema(result))
+    keep(spark, layout, watch.checkpoint)
+    counted = written_as(result.observe(MATCHES, functions.count(functions.lit(1)).alias("rows")), output.format)
     writer = counted.writeStream.format(output.format).options(**WRITING).outputMode("append")
     writer = writer.option("path", place(output.path)).option("checkpointLocation", place(watch.checkpoint))
     return (writer.trigger(availableNow=True) if watch.once else writer).start()
 
 
-def _frame(job: Job, folder: Input, watch: Watch, spark: Any) -> Any:
+def _frame(job: Job, folder: Input, watch: Watch, spark: Any) -> tuple[Any, Layout]:
     """The folder as a growing frame; it is checked that events have a time before Spark is asked to watch it."""
-    layout = layout_of(spark, job.inputs.format, [pattern(folder.path)], job.order_by).with_texts()
-    frame = layout.frame(spark.readStream, pattern(folder.path))
+    place, reading = pattern(folder.path), job.reading
+    if job.inputs.format == "json":
+        refuse_arrays(folder.files)
+    layout = layout_of_stream(
+        spark, job.inputs.format, [place], job.order_by, reading, folder.event_type, watch.checkpoint
+    )
+    frame = layout.frame(spark.readStream, place)
+    if is_told(frame) and reading.bad_rows == "skip":
+        frame = frame.observe(BAD_ROWS, *observations())
+    frame = without_bad(frame, reading)
     columns = {each.name: each.type for each in arrow_schema(frame)}
     described = columns if folder.event_type is None else {folder.event_type: columns}
     job.query.check(described, **job.options, rows=job.rows)
     kind = columns[job.order_by[0]]
     if not pa.types.is_timestamp(kind):
         raise UsageError(f"a stream is ordered by time, but `{job.order_by[0]}` is of type {kind}")
-    return frame.withWatermark(job.order_by[0], watch.watermark)
+    return frame.withWatermark(job.order_by[0], watch.watermark), layout
 
 
 class _Totals:
@@ -124,7 +145,8 @@ class _Totals:
 
     def __init__(self, progress: Progress) -> None:
         self._progress, self._seen = progress, set[int]()
-        self._events = self._late = 0
+        self._events, self._bad, self._warned = 0, 0, False
+        self._beside = {"late": 0, "tied": 0, "dropped": 0}
         self._counted = True
 
     def read(self, running: Any) -> None:
@@ -137,21 +159,42 @@ class _Totals:
             metrics = each.observedMetrics
             self._counted &= hasattr(metrics.get(MATCHES), "rows")  # Spark Connect may keep the numbers to itself
             if self._counted:
-                matches, late = metrics[MATCHES].rows, late_events_of(each)
-                self._late += late
+                matches, told = metrics[MATCHES].rows, all_metrics(each)
+                beside = {"late": told["late_events"], "tied": told["tied"], "dropped": told["dropped"]}
+                self._beside = {name: number + self._beside[name] for name, number in beside.items()}
                 self._progress.matches += matches
-                found = f"{count(matches, self._progress.what)}, {late:,} late, "
-            self._events += each.numInputRows
-            self._progress.advance(each.numInputRows)
+                shown = [f"{beside.pop('late'):,} late", *told_beside(beside)]
+                found = f"{count(matches, self._progress.what)}, {', '.join(shown)}, "
+            events = each.numInputRows - self._bad_rows(metrics.get(BAD_ROWS), each.numInputRows)
+            self._events += events
+            self._progress.advance(events)
             watermark = each.eventTime.get("watermark", _NO_WATERMARK)
             reached = "no watermark yet" if watermark == _NO_WATERMARK else f"watermark {watermark}"
-            self._progress.say(f"batch {each.batchId}: {count(each.numInputRows, 'event')}, {found}{reached}")
+            self._progress.say(f"batch {each.batchId}: {count(events, 'event')}, {found}{reached}")
+            self._warn()
+
+    def _bad_rows(self, found: Any, rows: int) -> int:
+        """How many rows were left out, if that is counted."""
+        bad = int(getattr(found, COUNTED, 0) or 0)
+        tell(bad, getattr(found, FIRST, None), self._progress, rows - bad)
+        self._bad += bad
+        return bad
+
+    def _warn(self) -> None:
+        """Say once that there are far more matches than events."""
+        if not self._warned and many(self._progress.matches, self._events):
+            self._warned = True
+            made = f"{self._progress.matches:,} matches so far, over {self._events:,} events"
+            self._progress.say(f"warning: {made}; {in_options(REMEDIES)}")
 
     def summary(self) -> str:
         """One line; without matches and late events if they were not counted."""
         parts = [count(self._events, "event")]
         if self._counted:
             parts.append(count(self._progress.matches, self._progress.what))
-        if self._counted and self._late:
-            parts.append(count(self._late, "late event"))
+        if self._counted and self._beside["late"]:
+            parts.append(count(self._beside["late"], "late event"))
+        parts += told_beside({name: self._beside[name] for name in ("tied", "dropped")})
+        if self._bad:
+            parts.append(f"{count(self._bad, 'bad row')} skipped")
         return ", ".join([*parts, f"{self._progress.elapsed:.1f} s"])

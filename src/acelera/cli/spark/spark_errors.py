@@ -8,11 +8,15 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from acelera import errors
 from acelera.cli.group import LackingError
 from acelera.errors import AceleraError, DataError
 
 _OURS = re.compile(r"acelera\.errors\.(\w+): (.+?)(?=\s+SQLSTATE: |\n\s*at |\n\s*\n|\n\S*Traceback|\s*\Z)", re.DOTALL)
 _CONDITION = re.compile(r"\[([A-Z_]+(?:\.[A-Z_]+)*)\] ([^\n]+)")
+_RAISED = re.compile(r"\[USER_RAISED_EXCEPTION\] (.+?)(?= SQLSTATE: |\n|\Z)")
+"""What a query that the JVM runs alone finds wrong with rows."""
+
 _CAUSE = re.compile(r"^(?:Caused by)?: (?:[\w$]+\.)+[\w$]+: ([^\n]+)", re.MULTILINE)
 _FILE = re.compile(r"while reading file (\S+?)\.?\s")
 _SENTENCE = re.compile(r"\.? SQLSTATE: |\.\s")
@@ -42,7 +46,10 @@ def in_short(text: str) -> AceleraError:
     """
     ours = _OURS.search(text)
     if ours is not None:
-        return DataError(ours[2].strip())
+        return _class(ours[1])(ours[2].strip())
+    raised = _RAISED.search(text)
+    if raised is not None:
+        return DataError(raised[1])
     if "TIMESTAMP(NANOS" in text:
         return DataError(
             f"Spark reads no times in nanoseconds, as pandas writes them{_file(text)}. Write them in microseconds, "
@@ -54,6 +61,12 @@ def in_short(text: str) -> AceleraError:
         return DataError(f"Spark: {_with_file(told, text)} [{name}]")
     reasons = _CAUSE.findall(text) or text.strip().splitlines()[:1] or ["no reason given"]
     return DataError(f"Spark: {_with_file(reasons[-1], text)}; --debug shows all")
+
+
+def _class(name: str) -> type[AceleraError]:
+    """The class of an error; those of queries are made of more than a text."""
+    found = getattr(errors, name, DataError)
+    return DataError if issubclass(found, errors.QueryError) else found
 
 
 def _with_file(told: str, text: str) -> str:

@@ -16,10 +16,12 @@ from typing import IO, Any
 from acelera.cli.group import LackingError
 from acelera.cli.interrupts import interrupts_raised
 from acelera.cli.spark.processes import launched_or_ended
+from acelera.spark.floods import MARK
 
 OPTIONS = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",  # the usual INT96 does not tell that it is in UTC
+    "spark.sql.legacy.javaCharsets": "true",  # else it knows no cp1252
     "spark.sql.streaming.stateStore.providerClass": (
         "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
     ),
@@ -27,6 +29,9 @@ OPTIONS = {
 """What a run needs; a session that was there before gets its own settings back."""
 
 _AT_START = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false", "spark.log.level": "ERROR"}
+
+PACKAGES = "pip install 'pyspark>=4.0,<4.4' 'pandas>=2.2,<3' 'protobuf>=5'"
+"""What installs it, wherever acelera was installed from."""
 
 _OTHERWISE = "or run it without Spark: --in-process"
 
@@ -50,6 +55,16 @@ def session(debug: bool) -> Iterator[Any]:
         finally:
             with launched_or_ended():
                 started.stop()
+
+
+def starts_here() -> bool:
+    """Whether a session would be started on this machine for the time of a run, which takes many seconds."""
+    if importlib.util.find_spec("pyspark") is None:
+        return False
+    from pyspark.sql import SparkSession
+
+    elsewhere = any(name in os.environ for name in ("SPARK_REMOTE", "MASTER", "PYSPARK_GATEWAY_PORT"))
+    return not elsewhere and SparkSession.getActiveSession() is None
 
 
 @contextmanager
@@ -83,7 +98,7 @@ def is_classic(spark: Any) -> bool:
 
 def _require() -> None:
     if importlib.util.find_spec("pyspark") is None:
-        raise LackingError(f"there is no pyspark; install it with `pip install 'acelera[spark]'`, {_OTHERWISE}")
+        raise LackingError(f"there is no pyspark; install what Spark needs with `{PACKAGES}`, {_OTHERWISE}")
     home = os.environ.get("JAVA_HOME")
     found = Path(home, "bin", "java").exists() if home else shutil.which("java") is not None
     if not found and "SPARK_REMOTE" not in os.environ:
@@ -107,10 +122,41 @@ def _start(debug: bool) -> Any:
             if debug:
                 return builder.getOrCreate()
             with _standard_error_into(log):
-                return builder.getOrCreate()
+                found = builder.getOrCreate()
+            _heard.listen_to(log)
+            return found
         except (PySparkException, RuntimeError, OSError) as error:
             log.seek(0)
             raise _does_not_start(log.read().decode("utf-8", "replace"), error) from None
+
+
+class _Heard:
+    """What a JVM and its workers have printed: of it only what is meant for the user is of interest."""
+
+    def __init__(self) -> None:
+        self._log: int | None = None
+        self._at = 0
+
+    def listen_to(self, log: IO[bytes]) -> None:
+        """From here on it is printed there, to the end of this process."""
+        self._at, self._log = log.seek(0, os.SEEK_END), os.dup(log.fileno())
+
+    def warnings(self) -> list[str]:
+        """The warnings that workers have printed since this was asked before."""
+        if self._log is None:
+            return []
+        whole, _, _ = os.pread(self._log, 1 << 20, self._at).rpartition(b"\n")
+        self._at += len(whole)
+        lines = whole.decode("utf-8", "replace").splitlines()
+        return [line.removeprefix(MARK) for line in lines if line.startswith(MARK)]
+
+
+_heard = _Heard()
+
+
+def warnings_of_workers() -> list[str]:
+    """What workers on this machine have warned of since this was asked before; elsewhere it is in their logs."""
+    return _heard.warnings()
 
 
 def _does_not_start(log: str, error: Exception) -> LackingError:

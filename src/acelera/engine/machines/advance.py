@@ -15,10 +15,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from acelera.engine.jit import Array, dispatched, inlined, kernel
+from acelera.engine.jit import AHEAD, Array, dispatched, inlined, kernel
 from acelera.engine.nodes.algebras import begin, has_room, meeting_place, newest_start, set_at, union
 from acelera.engine.nodes.hits import HitArrays, add_hit
-from acelera.engine.nodes.slots import SlotArrays, fits, give_block
+from acelera.engine.nodes.slots import SlotArrays, ask_for_key, ask_for_slots, fits, give_block
 from acelera.engine.nodes.unions import NO_ROOM
 
 NOTHING = -1  # the mark of an entry that marks nothing, and the target of one that only ends matches
@@ -125,8 +125,11 @@ def advance(
     """Read events from the next one on; why it stopped."""
     reason, first = DONE, counters[NEXT_EVENT]
     i = first
+    last = len(events.letters) - 1
     for i in range(first, len(events.letters)):
         key = events.keys[i]
+        ask_for_key(slots, events.keys[min(i + AHEAD, last)])
+        ask_for_slots(slots, events.keys[min(i + AHEAD // 2, last)])
         needed, changes = look_around(events, i, step, slots, algebra)
         if needed < 0:
             counters[ASKED_STATE], counters[ASKED_LETTER] = -1 - needed, events.letters[i]

@@ -32,6 +32,7 @@ from acelera.engine.registers.interned import CONFIGURATIONS, STORED, Strings, T
 from acelera.engine.registers.stack_machine import TUPLES, Inputs, Program
 from acelera.engine.registers.wide_times import joined
 from acelera.engine.storage import validation as check
+from acelera.engine.storage.renumbering import occurring
 from acelera.engine.storage.snapshots import Section
 from acelera.engine.ticks import FAR_PAST
 from acelera.errors import AggregateError, DataError
@@ -185,7 +186,7 @@ class RegisterMachine(KernelMachine):
         """Forget what can no longer match."""
         slots, algebra = self.slots, self.algebra
         algebra.collect(slots, floor)
-        sets, stored = np.unique(np.append(algebra.sets_held(slots), 0)), algebra.stored(len(self.actions))
+        sets, stored = occurring(np.append(algebra.sets_held(slots), 0)), algebra.stored(len(self.actions))
         moved_sets, moved_stored = self.tables.keep(sets, stored)
         algebra.move_sets(slots, moved_sets)
         algebra.move_stored(len(self.actions), moved_stored)
@@ -203,7 +204,7 @@ class RegisterMachine(KernelMachine):
         cells = np.array(self.code.set_cells)
         held = rows[:, cells - 1] == op.VALUE
         numbers = rows[:, cells]
-        moved = self.sets.keep(np.unique(numbers[held]))
+        moved = self.sets.keep(occurring(numbers[held]))
         rows[:, cells] = np.where(held, moved[numbers], numbers)
         if self.sets.crowded:
             self.sets.enlarge()
@@ -216,9 +217,11 @@ class RegisterMachine(KernelMachine):
 
     def _forget_strings(self) -> None:
         """Forget the strings that nothing refers to."""
+        if not self.strings.forgettable:
+            return
         places = self._texts()
         used = [array[rows, column] for array, rows, column in places]
-        moved = self.strings.keep(np.unique(np.concatenate((np.empty(0, np.int64), *used))))
+        moved = self.strings.keep(np.concatenate((np.empty(0, np.int64), *used)))
         for (array, rows, column), numbers in zip(places, used, strict=True):
             array[rows, column] = moved[numbers]
         self.tables.build()

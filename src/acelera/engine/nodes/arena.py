@@ -13,16 +13,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from acelera.engine.jit import Array, kernel
+from acelera.engine.jit import AHEAD, Array, inlined, kernel, prefetch
 from acelera.engine.nodes import listing, unions
 from acelera.engine.nodes.held import Ended, Held
 from acelera.engine.nodes.hits import Hits
 from acelera.engine.nodes.matches import LISTED_MARKS, LISTED_MATCHES, Listed, Tree
 from acelera.engine.nodes.plain_slots import PlainSlots
-from acelera.engine.nodes.slots import Slots, drop_expired
+from acelera.engine.nodes.slots import SlotArrays, Slots, ask_for_slots, drop_expired
 from acelera.engine.nodes.unions import BOTTOM, CHAIN, NO_ROOM, UNION, Nodes, is_union
 from acelera.engine.storage import validation as check
 from acelera.engine.storage.growing import grown, grown_group
+from acelera.engine.storage.renumbering import numbered_anew, occurring
 
 Ints = npt.NDArray[Any]
 
@@ -140,17 +141,15 @@ class Arena(PlainSlots):
 
     def collect(self, slots: Slots, floor: int) -> None:
         """Forget what no match can use any more: what starts before the floor. There must be no hits but those held."""
-        size, floors = self.size, np.maximum(slots.floor, floor)
+        size = self.size
         live, oldest, moved = np.zeros(size, np.bool_), np.full(size, GONE), np.empty(size, np.int32)
-        drop_expired(slots.arrays, self.arrays, floors)
-        held = slots.held
-        roots = slots.value[held]
-        live[roots], oldest[roots] = True, np.repeat(floors, slots.count)
+        drop_expired(slots.arrays, self.arrays, floor)
+        find_roots(slots.arrays, floor, live, oldest)
         for each in self.held:
             live[each.hits.value] = True
             np.minimum.at(oldest, each.hits.value, each.hits.floor)
         collect(self.arrays, oldest, live, moved)
-        slots.value[held] = moved[roots]
+        move_roots(slots.arrays, moved)
         for each in self.held:
             each.hits = replace(each.hits, value=moved[each.hits.value])
         self.collected += 1
@@ -180,7 +179,7 @@ class Arena(PlainSlots):
         """The rows that nodes and hits that are held refer to; they are numbered anew, in order."""
         held = [each.hits.row for each in self.held]
         of_nodes = self.rows(actions)
-        rows, moved = np.unique(np.concatenate((of_nodes, *held)), return_inverse=True)
+        rows, moved = numbered_anew(np.concatenate((of_nodes, *held)))
         self.arrays.right[self._with_rows(actions)] = moved[: len(of_nodes)]
         at = len(of_nodes)
         for each in self.held:
@@ -199,7 +198,7 @@ class Arena(PlainSlots):
 
     def stored(self, actions: int) -> Ints:
         """The stored values that nodes refer to, where there are so many actions."""
-        return np.unique(self.arrays.right[self._storing(actions)])
+        return occurring(self.arrays.right[self._storing(actions)])
 
     def move_stored(self, actions: int, moved: Ints) -> None:
         """Stored values have gone elsewhere."""
@@ -246,12 +245,42 @@ class Arena(PlainSlots):
 
 
 @kernel
+def find_roots(slots: SlotArrays, floor: int, live: Array, oldest: Array) -> None:
+    """The nodes that slots refer to, each with the floor of its key."""
+    for key in range(len(slots.count)):
+        ask_for_slots(slots, min(key + AHEAD, len(slots.count) - 1))
+        lowest, first = max(slots.floor[key], floor), slots.begin[key]
+        for s in range(first, first + slots.count[key]):
+            node = np.uint64(slots.value[np.uint64(s)])
+            live[node], oldest[node] = True, lowest
+
+
+@kernel
+def move_roots(slots: SlotArrays, moved: Array) -> None:
+    """Nodes have gone elsewhere."""
+    for key in range(len(slots.count)):
+        ask_for_slots(slots, min(key + AHEAD, len(slots.count) - 1))
+        first = slots.begin[key]
+        for s in range(first, first + slots.count[key]):
+            slots.value[np.uint64(s)] = moved[np.uint64(slots.value[np.uint64(s)])]
+
+
+@inlined
+def ask_for_nodes(nodes: Nodes, node: int, live: Array, floor: Array) -> None:
+    """Memory is asked for what is known of the nodes below a node."""
+    if live[node] and nodes.mark[node] != BOTTOM:
+        prefetch(live, nodes.left[node])
+        prefetch(floor, nodes.left[node])
+
+
+@kernel
 def collect(nodes: Nodes, floor: Array, live: Array, moved: Array) -> None:
     """Keep the nodes that can still be reached within the window; `moved` tells where each went.
 
     The floor of a node is GONE until one above it says another.
     """
     for i in range(len(live) - 1, -1, -1):
+        ask_for_nodes(nodes, max(i - AHEAD, 0), live, floor)
         if not live[i] or nodes.mark[i] == BOTTOM:
             continue
         left, right = nodes.left[i], nodes.right[i]

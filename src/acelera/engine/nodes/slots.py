@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from acelera.engine.jit import Array, inlined, kernel
+from acelera.engine.jit import AHEAD, Array, inlined, kernel, prefetch
 from acelera.engine.nodes.algebras import newest_start
 from acelera.engine.storage import validation as check
 from acelera.engine.storage.growing import grown
@@ -41,6 +41,22 @@ class SlotArrays(NamedTuple):
 
 
 @inlined
+def ask_for_key(slots: SlotArrays, key: int) -> None:
+    """Memory is asked for what is known of a key."""
+    prefetch(slots.begin, key)
+    prefetch(slots.count, key)
+    prefetch(slots.room, key)
+    prefetch(slots.floor, key)
+
+
+@inlined
+def ask_for_slots(slots: SlotArrays, key: int) -> None:
+    """Memory is asked for the slots of a key."""
+    prefetch(slots.state, slots.begin[key])
+    prefetch(slots.value, slots.begin[key])
+
+
+@inlined
 def fits(slots: SlotArrays, key: int, size: int) -> bool:
     """Whether a key has room for so many slots, or could be given a new block of them."""
     return bool(size <= slots.room[key] or slots.used[0] + 2 * size <= len(slots.state))
@@ -57,12 +73,16 @@ def give_block(slots: SlotArrays, key: int, size: int) -> None:
 
 
 @kernel
-def drop_expired(slots: SlotArrays, algebra: Array, floors: Array) -> None:
-    """Empty the slots that have left the window, given the floor of each key."""
+def drop_expired(slots: SlotArrays, algebra: Array, floor: int) -> None:
+    """Empty the slots that have left the window of their key, or start before the floor."""
     for key in range(len(slots.count)):
-        first, kept = slots.begin[key], slots.begin[key]
-        for s in range(first, first + slots.count[key]):
-            if newest_start(algebra, slots.value[s]) >= floors[key]:
+        ask_for_slots(slots, min(key + AHEAD, len(slots.count) - 1))
+        first, held = slots.begin[key], slots.count[key]
+        if held == 0:
+            continue
+        lowest, kept = max(slots.floor[key], floor), first
+        for s in range(first, first + held):
+            if newest_start(algebra, slots.value[np.uint64(s)]) >= lowest:
                 slots.state[kept], slots.value[kept] = slots.state[s], slots.value[s]
                 kept += 1
         slots.count[key] = kept - first

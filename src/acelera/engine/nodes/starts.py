@@ -36,7 +36,7 @@ class NewestStarts(PlainSlots):
 
     def collect(self, slots: Slots, floor: int) -> None:
         """Empty the slots that have left the window."""
-        drop_expired(slots.arrays, self.arrays, np.maximum(slots.floor, floor))
+        drop_expired(slots.arrays, self.arrays, floor)
 
     def relieve(self, read: int) -> bool:
         """Make more room for hits if what there was was taken by few events."""

@@ -30,7 +30,7 @@ from acelera.engine.nodes.vectors import BEGUN, NONE, NOT_SHARED, Given, Groups,
 from acelera.engine.storage import validation as check
 from acelera.engine.storage.growing import grown
 from acelera.engine.storage.interning import intern_again
-from acelera.engine.storage.renumbering import Reference
+from acelera.engine.storage.renumbering import Reference, numbered_anew
 
 Ints = npt.NDArray[Any]
 
@@ -256,18 +256,18 @@ class VectorArena(PlainSlots):
 
     def collect(self, slots: Slots, floor: int) -> None:
         """Keep the rows that slots refer to, and are in the window. There must be no hits."""
-        drop_expired(slots.arrays, self.arrays, np.maximum(slots.floor, floor))
+        drop_expired(slots.arrays, self.arrays, floor)
         held = slots.held
-        kept, moved = np.unique(slots.value[held], return_inverse=True)
+        kept, moved = numbered_anew(slots.value[held])
         slots.value[held] = moved
         for array in (self.components.cells, self.newest, self.group):
             array[: len(kept)] = array[kept]
         self.count[0], self._begun[BEGUN] = len(kept), NONE
         if self.grouped:
-            groups, moved_groups = np.unique(self.group[: len(kept)], return_inverse=True)
+            groups, moved_groups = numbered_anew(self.group[: len(kept)])
             self.group[: len(kept)] = moved_groups
             self.groups.keep(groups)
-            places, moved_places = np.unique(slots.state[held], return_inverse=True)
+            places, moved_places = numbered_anew(slots.state[held])
             rows_of_places = self.places.arrays.rows[places]
             rows_of_places[:, 1] = np.searchsorted(groups, rows_of_places[:, 1])
             self.places.put(rows_of_places)

@@ -170,6 +170,22 @@ def _coalesce(asked: Asked) -> tuple[Form, Operation]:
     return Form(kinds.pop()), pc.coalesce
 
 
+def _if(asked: Asked) -> tuple[Form, Operation]:
+    condition, *values = asked.forms
+    found = {form for form in values if form.kind is not Kind.NULL}
+    if condition.kind is not Kind.BOOL or len(found) != 1:
+        raise UnsupportedError(LACKING)
+    (form,) = found
+    if form.kind not in (Kind.INT, Kind.FLOAT, Kind.STRING, Kind.BOOL, Kind.TIMESTAMP, Kind.DURATION):
+        raise UnsupportedError(LACKING)
+    return form, _chosen
+
+
+def _chosen(condition: Any, value: Any, otherwise: Any = None) -> Any:
+    """What is NULL holds as little as what is FALSE."""
+    return pc.if_else(pc.fill_null(condition, False), value, pa.scalar(None) if otherwise is None else otherwise)
+
+
 # --- the table ----------------------------------------------------------------------------------------------------
 
 
@@ -219,6 +235,7 @@ ARROW: Table[How] = Table(
         "trim": of((_TEXT, Kind.STRING, _trim)),
         "length": of((_TEXT, Kind.INT, pc.utf8_length)),
         "coalesce": _coalesce,
+        "if": _if,
         "CAST AS float": of(((Kind.INT,), Kind.FLOAT, as_float), ((Kind.FLOAT,), Kind.FLOAT, as_float)),
     },
     LACKING,

@@ -32,13 +32,14 @@ class Alphabet:
 
     def __init__(self, tests: Sequence[Term], schema: Schema, given: Sequence[int] = ()) -> None:
         self.holding: list[frozenset[int]] = []
-        bits = {number: bit for bit, number in enumerate(given)}
-        self._masks = [
-            _given_mask(bits[number]) if number in bits else mask_of(test, schema) for number, test in enumerate(tests)
+        own = [number for number in range(len(tests)) if number not in given]
+        self._steps = [
+            _Step(given[begin : begin + _AT_ONCE], _given_codes(begin // _AT_ONCE))
+            for begin in range(0, len(given), _AT_ONCE)
         ]
-        self._steps: list[_Step] = []
-        for begin in range(0, len(self._masks), _AT_ONCE):
-            self._steps.append(_Step(begin, min(_AT_ONCE, len(self._masks) - begin)))
+        for begin in range(0, len(own), _AT_ONCE):
+            numbers = own[begin : begin + _AT_ONCE]
+            self._steps.append(_Step(numbers, _codes([mask_of(tests[number], schema) for number in numbers])))
         if not self._steps:
             self.holding.append(frozenset())
 
@@ -48,30 +49,33 @@ class Alphabet:
             return np.zeros(len(frame), np.int32)
         letters, holding = np.zeros(len(frame), np.int32), [frozenset[int]()]
         for step in self._steps:
-            masks = (mask(frame) for mask in self._masks[step.begin : step.begin + step.width])
-            letters = step.read(letters, len(holding), masks)
+            letters = step.read(letters, len(holding), frame)
             holding = step.holding(holding)
         self.holding = holding
         return letters
 
 
+Codes = Callable[[Frame], npt.NDArray[np.uint8]]
+
+
 class _Step:
-    """Some tests on top of what is known so far: a table from (number so far, tests that hold) to a new number."""
+    """Some tests on top of what is known so far: a table from (number so far, tests that hold) to a new number.
 
-    def __init__(self, begin: int, width: int) -> None:
-        self.begin, self.width = begin, width
-        self._table = np.full(1 << width, -1, np.int32)
+    `packed` gives the tests that hold for each event, as the bits of a byte.
+    """
+
+    def __init__(self, tests: Sequence[int], packed: Codes) -> None:
+        self._tests, self._width, self._packed = tests, len(tests), packed
+        self._table = np.full(1 << self._width, -1, np.int32)
         self._codes: list[int] = []
+        self._holding: list[frozenset[int]] = []
 
-    def read(self, before: npt.NDArray[np.int32], numbers: int, masks: Any) -> npt.NDArray[np.int32]:
-        packed = np.zeros(len(before), np.uint8)
-        for bit, mask in enumerate(masks):
-            packed |= mask.view(np.uint8) << np.uint8(bit)
-        codes: npt.NDArray[Any] = packed
+    def read(self, before: npt.NDArray[np.int32], numbers: int, frame: Frame) -> npt.NDArray[np.int32]:
+        codes: npt.NDArray[Any] = self._packed(frame)
         if numbers > 1 or before.any():
-            codes = (before << self.width) | packed
-        if numbers << self.width > len(self._table):
-            larger = np.full(numbers << (self.width + 1), -1, np.int32)
+            codes = (before << self._width) | codes
+        if numbers << self._width > len(self._table):
+            larger = np.full(numbers << (self._width + 1), -1, np.int32)
             larger[: len(self._table)] = self._table
             self._table = larger
         letters = self._table[codes]
@@ -83,19 +87,38 @@ class _Step:
         return np.asarray(letters, np.int32)
 
     def holding(self, before: Sequence[frozenset[int]]) -> list[frozenset[int]]:
-        low = (1 << self.width) - 1
-        return [before[code >> self.width] | _bits(code & low, self.begin) for code in self._codes]
+        low = (1 << self._width) - 1
+        for code in self._codes[len(self._holding) :]:
+            self._holding.append(before[code >> self._width] | self._held(code & low))
+        return self._holding
+
+    def _held(self, code: int) -> frozenset[int]:
+        return frozenset(test for bit, test in enumerate(self._tests) if code >> bit & 1)
 
 
-def _bits(code: int, begin: int) -> frozenset[int]:
-    return frozenset(begin + bit for bit in range(code.bit_length()) if code >> bit & 1)
+def _codes(masks: Sequence[Mask]) -> Codes:
+    """The masks of some tests as the bits of a byte."""
+
+    def packed(frame: Frame) -> npt.NDArray[np.uint8]:
+        found = np.zeros(len(frame), np.uint8)
+        for bit, mask in enumerate(masks):
+            found |= mask(frame).view(np.uint8) << np.uint8(bit)
+        return found
+
+    return packed
+
+
+def _given_codes(byte: int) -> Codes:
+    """Tests that were made elsewhere, as they stand in a byte of the column that tells of them."""
+
+    def packed(frame: Frame) -> npt.NDArray[np.uint8]:
+        words = np.ascontiguousarray(frame.batch.column(LETTER).to_numpy(), "<i8")
+        return words.view(np.uint8)[byte::8]
+
+    return packed
 
 
 # --- tests --------------------------------------------------------------------------------------------------------
-
-
-def _given_mask(bit: int) -> Mask:
-    return lambda frame: (frame.batch.column(LETTER).to_numpy() >> bit & 1).astype(np.bool_)
 
 
 def mask_of(test: Term, schema: Schema) -> Mask:

@@ -16,6 +16,7 @@ from acelera.engine.storage import interning
 from acelera.engine.storage import validation as check
 from acelera.engine.storage.byte_rows import ByteRows, coded, of_texts, to_texts
 from acelera.engine.storage.growing import grown, wasteful
+from acelera.engine.storage.renumbering import numbered_anew, occurring
 
 Ints = npt.NDArray[Any]
 
@@ -55,13 +56,18 @@ class Strings:
         return self._ranks
 
     @property
+    def forgettable(self) -> bool:
+        """Whether there are others than constants."""
+        return len(self._rows) > self._constants
+
+    @property
     def wasteful(self) -> bool:
         """Whether it is time to see which strings are still needed."""
         return wasteful(len(self._rows), self._kept)
 
     def keep(self, numbers: Ints) -> Ints:
         """Only these strings, and constants; where each went."""
-        kept = np.union1d(np.arange(self._constants), numbers)
+        kept = occurring(np.concatenate((np.arange(self._constants), numbers)))
         moved = np.zeros(max(len(self._rows), 1), np.int64)
         moved[kept] = np.arange(len(kept))
         self._rows.keep(kept)
@@ -182,7 +188,7 @@ class Tables:
     def keep(self, sets: Ints, stored: Ints) -> tuple[Ints, Ints]:
         """Only these sets and stored values; where they went. The tables are to be built again."""
         places, sizes = _members(self.set_at, sets)
-        used, members = np.unique(self.members[places], return_inverse=True)
+        used, members = numbered_anew(self.members[places])
         self.configurations[: len(used)] = self.configurations[used]
         self.members[: len(members)] = members
         self.set_at[1 : len(sets) + 1] = np.cumsum(sizes)
@@ -230,7 +236,7 @@ class ValueSets:
     def keep(self, sets: Ints) -> Ints:
         """Only these sets; where they went."""
         places, sizes = _members(self.sets, sets)
-        used, items = np.unique(self.items[places], return_inverse=True)
+        used, items = numbered_anew(self.items[places])
         self.tuples[: len(used)] = self.tuples[used]
         self.items[: len(items)] = items
         self.sets[1 : len(sets) + 1] = np.cumsum(sizes)

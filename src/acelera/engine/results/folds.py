@@ -18,7 +18,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from acelera.engine.jit import compiled
-from acelera.language.aggregates import INT64, Aggregate, canonical
+from acelera.engine.storage.columns import output_column
+from acelera.language.aggregates import DISTINCT, INT64, Aggregate, canonical
 from acelera.language.events import seen
 from acelera.language.types import BOOL, INT, Kind, Type, from_arrow
 from acelera.tables import leaves, plain_values
@@ -149,6 +150,8 @@ def _by_column(function: Aggregate, ignore_nulls: bool, entries: _Entries) -> pa
     try:
         if function.place is not None:
             return _taken(function, function.place, ignore_nulls, entries)
+        if function.name == DISTINCT:
+            return _different(entries)
         if function.name == "count":
             entries = _presence(entries)
         if entries.given.kind in _NUMERIC and function.name in _OPERATIONS:
@@ -188,6 +191,15 @@ def ranked(values: pa.Array[Any]) -> tuple[Integers, pa.Array[Any]]:
     ranks = np.empty(len(order), np.int64)
     ranks[order.to_numpy()] = np.arange(len(order))
     return ranks[encoded.indices.to_numpy()], encoded.dictionary.take(order)
+
+
+def _different(entries: _Entries) -> pa.Array[Any]:
+    """How many different values there are in each segment, NULL not counted."""
+    known, _ = _without_nulls(entries, True)
+    values = output_column(known.values)
+    codes = values.dictionary_encode().indices.to_numpy(zero_copy_only=False).astype(np.int64)
+    pairs = np.unique(known.segments * np.int64(len(codes) + 1) + codes)
+    return pa.array(np.bincount(pairs // (len(codes) + 1), minlength=known.count).astype(np.int64))
 
 
 def _presence(entries: _Entries) -> _Entries:

@@ -17,8 +17,12 @@ MOST_MATCHES = 100_000_000
 MANY_MATCHES, MANY_PER_EVENT = 1_000_000, 100
 """From here on it is likely that the query means less than it says."""
 
+LEAST_EVENTS = 1_000
+"""Of fewer events it says nothing how many matches each has."""
+
 REMEDIES = (
-    "limit=… makes only the first of them, WITHIN bounds how far apart their events are, a narrower pattern (FILTER, "
+    "KEEP gives one of several matches (KEEP LONGEST PER START), SUMMARIZE counts and aggregates them and lists none, "
+    "WITHIN bounds how far apart their events are, limit=… makes only the first of them, a narrower pattern (FILTER, "
     "`:` and `:+` for events next to each other) has fewer"
 )
 
@@ -35,6 +39,10 @@ class Counting(Protocol):
     @property
     def matches(self) -> int:
         """How many matches were found."""
+
+    @property
+    def doubtful_times(self) -> str | None:
+        """The column of times, if all events so far lie within one window of time."""
 
 
 def limited(pages: Iterator[Page], limit: int | None, summary: bool = False) -> Iterator[Page]:
@@ -64,11 +72,30 @@ def watched(session: Counting, pages: Iterator[Page]) -> Iterator[Page]:
     """The pages, and once a warning if there are far more matches than events."""
     for page in pages:
         yield page
-        many = session.matches > MANY_MATCHES and session.matches > MANY_PER_EVENT * session.events
-        if many and not session.told_of_many:
-            session.told_of_many = True
-            told = f"{session.matches:,} matches so far, over {session.events:,} events; {REMEDIES}"
+        told = flood(session)
+        if told is not None:
             warnings.warn(told, AceleraWarning, stacklevel=6)
+
+
+def many(matches: int, events: int) -> bool:
+    """Whether there are far more matches than events."""
+    return matches > MANY_MATCHES and matches > MANY_PER_EVENT * events
+
+
+def flood(session: Counting) -> str | None:
+    """What to say of far more matches than events, once."""
+    if session.told_of_many or not many(session.matches, session.events):
+        return None
+    session.told_of_many = True
+    return f"{session.matches:,} matches so far, over {session.events:,} events{_doubt(session)}; {REMEDIES}"
+
+
+def _doubt(session: Counting) -> str:
+    """A window that holds everything is often one in another unit than the times."""
+    name = session.doubtful_times
+    if name is None:
+        return ""
+    return f", all of them within one window: if that is not meant, look at the unit in which `{name}` was made a time"
 
 
 def gathered(session: Counting, pages: Iterator[Page], limit: int | None = None) -> list[Page]:
@@ -79,9 +106,9 @@ def gathered(session: Counting, pages: Iterator[Page], limit: int | None = None)
         found.append(page)
         made, held = made + page.rows.num_rows, held + page.rows.nbytes
         if held > most:
-            raise _too_many(session, f"and the result would be larger than {most >> 20:,} MiB, half of memory")
+            raise too_many(session, f"and the result would be larger than {most >> 20:,} MiB, half of memory")
         if limit is None and made > MOST_MATCHES:
-            raise _too_many(session, f"and no more than {MOST_MATCHES:,} are put into one table")
+            raise too_many(session, f"and no more than {MOST_MATCHES:,} are put into one table")
     return found
 
 
@@ -91,7 +118,7 @@ def told_of_memory(session: Counting) -> Iterator[None]:
     try:
         yield
     except MemoryError:
-        raise _too_many(session, "and memory has run out") from None
+        raise too_many(session, "and memory has run out") from None
 
 
 def check_limit(limit: object) -> None:
@@ -100,8 +127,7 @@ def check_limit(limit: object) -> None:
         raise UsageError(f"limit={limit!r} is not a number of matches: it is 1 or more, or None for all of them")
 
 
-def _too_many(session: Counting, why: str) -> TooManyMatchesError:
-    return TooManyMatchesError(
-        f"{session.matches:,} matches so far, over {session.events:,} events, {why}. {REMEDIES}; q.stream gives them "
-        "some at a time"
-    )
+def too_many(session: Counting, why: str) -> TooManyMatchesError:
+    """The error of a run that has made more matches than it may."""
+    made = f"{session.matches:,} matches so far, over {session.events:,} events"
+    return TooManyMatchesError(f"{made}, {why}{_doubt(session)}. {REMEDIES}; q.stream gives them some at a time")

@@ -27,7 +27,8 @@ def stream_of(sections: Mapping[str, Any]) -> tuple[Schema, str]:
     columns = {field.name: from_arrow(field.type) for field in sections["columns"].schema}
     told = sections["state"]["stream"]
     named = [*told["order_by"], *([] if told["type_column"] is None else [told["type_column"]])]
-    check.holds("columns", set(named) <= set(columns), "lacks what tells an event's type or place")
     types = told["event_types"]
     event_types = None if types is None else {name: tuple(listed) for name, listed in types.items()}
-    return Schema(columns, event_types, told["type_column"], tuple(told["order_by"])), told["ties"]
+    schema = Schema(columns, event_types, told["type_column"], tuple(told["order_by"])).with_fields(told["order_by"])
+    check.holds("columns", set(named) <= set(schema.columns), "lacks what tells an event's type or place")
+    return schema, told["ties"]

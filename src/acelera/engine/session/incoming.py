@@ -16,6 +16,7 @@ from acelera.engine.plan import Plan
 from acelera.engine.positions import absolute_positions_matter
 from acelera.engine.predicates.letters import LETTER, Alphabet
 from acelera.engine.results.needs import columns_read
+from acelera.engine.session.arranging import Arranging, Piece, State
 from acelera.engine.session.description import described
 from acelera.engine.session.neighbours import Neighbours
 from acelera.engine.session.order import Order, Standing
@@ -27,10 +28,15 @@ from acelera.engine.ticks import FAR_PAST
 from acelera.engine.window import Window
 from acelera.errors import SchemaError, did_you_mean
 from acelera.language.checker import Checked
-from acelera.language.schema import refuse_repeated
-from acelera.tables import refuse_bad_text, to_arrow
+from acelera.language.fields import find_field
+from acelera.language.schema import Schema, refuse_repeated
+from acelera.language.sorting import arranges
+from acelera.language.types import from_arrow
+from acelera.tables import field_of, refuse_bad_text, to_arrow
 
 Ints = npt.NDArray[Any]
+Pieces = tuple[list[Piece], State | None]
+"""Rows to be read, and how far rows have come once they were."""
 
 
 class Arrived(NamedTuple):
@@ -54,6 +60,7 @@ class Incoming:
         self.stream, self._plan, self._window = checked.schema, plan, window
         tells_starts = checked.clauses.keep is not None or bool(plan.absences)
         self.by_moment = window.timed and tells_starts  # by their ticks
+        self._began: int | None = None  # the time of the first event that was read here
         self.clock: int | None = None  # the time of the last event, in the unit of the order column
         self._one_clock, self.floor = window.timed or not checked.clauses.partition_by, int(FAR_PAST)
         self.alphabet = Alphabet(plan.tests, checked.schema, given_tests)
@@ -62,10 +69,15 @@ class Incoming:
         self.partitions = Partitions(partition_by, plan.split_by, checked.schema, counted_for_ever)
         self._neighbours = Neighbours(plan.neighbours, bool(partition_by), checked.schema)
         self.events = 0
-        self._order = Order(checked.schema, partition_by, ties, numbered)
+        self._order = Order(checked.schema, partition_by, "keep" if arranges(ties) else ties, numbered)
         self._times, self._times_from = np.empty(0, np.int64), 0
-        self.columns = columns_read(checked, plan, given_tests)
-        self._given, self._numbered = bool(given_tests), numbered
+        self.columns = self._read = columns_read(checked, plan, given_tests)
+        self._given, self._numbered, self._ties = bool(given_tests), numbered, ties
+        self.arranging: Arranging | None = None
+        if arranges(ties) and checked.schema.order_by:
+            beside = {LETTER: pa.int64()} if given_tests else {}
+            self.arranging = Arranging(checked.schema, partition_by, ties == "drop", numbered, beside)
+            self.columns = self.arranging.columns
 
     # --- columns --------------------------------------------------------------------------------------------------
 
@@ -79,24 +91,8 @@ class Incoming:
 
     def conform(self, table: pa.Table) -> pa.Table:
         """The columns that are needed, of the types that were announced."""
-        columns = {}
-        names = table.column_names  # asked for once: it is a list that is made anew each time
-        refuse_repeated(names)
-        given = dict(zip(names, table.columns, strict=True))
-        for name in self.columns:
-            if name not in given:
-                raise SchemaError(f"the batch has no column `{name}`{did_you_mean(name, names)}")
-            column, kind = decoded(given[name]), ordinary(self.stream.columns[name].arrow)
-            same = column.type == kind or (pa.types.is_dictionary(column.type) and column.type.value_type == kind)
-            try:
-                columns[name] = column if same else column.cast(kind)
-            except pa.ArrowException as error:
-                raise SchemaError(
-                    f"the column `{name}` is {column.type} in this batch, but {kind} in the stream: {error}"
-                ) from None
-        if self._given:
-            columns[LETTER] = given[LETTER]
-        return pa.table(columns)
+        found = conformed(table, self.columns, self.stream)
+        return found.append_column(LETTER, table.column(LETTER)) if self._given else found
 
     def refuse_bad_text(self, table: pa.Table, numbers: Ints) -> None:
         """Bytes that are no text are refused before anything looks at them."""
@@ -105,6 +101,38 @@ class Incoming:
     def place_of(self, number: int) -> str:
         """How messages about a row begin."""
         return f"row {number}: " if self._numbered else ""
+
+    # --- rows that tie --------------------------------------------------------------------------------------------
+
+    @property
+    def rows(self) -> int:
+        """How many rows have come."""
+        return self.events if self.arranging is None else self.arranging.state.rows
+
+    @property
+    def last_time(self) -> int | None:
+        """The time of the last row, in the unit of the order column."""
+        held = None if self.arranging is None else self.arranging.time
+        return self.clock if held is None else held
+
+    def arranged(self, table: pa.Table, numbers: Ints) -> Pieces:
+        """The rows that can be read by now, tied ones in order; nothing is changed."""
+        if self.arranging is None:
+            return [Piece(table, numbers)], None
+        return self._to_read(*self.arranging.take(table, numbers))
+
+    def let_go(self, now: int | None) -> Pieces:
+        """The rows that were held back, if none that ties with them comes any more before a time, or at all."""
+        return ([], None) if self.arranging is None else self._to_read(*self.arranging.let_go(now))
+
+    def move_on(self, state: State | None) -> None:
+        """What could be read was read."""
+        if self.arranging is not None and state is not None:
+            self.arranging.state = state
+
+    def _to_read(self, pieces: Sequence[Piece], state: State) -> Pieces:
+        names = [*self._read, *([LETTER] if self._given else [])]
+        return [piece._replace(rows=piece.rows.select(names)) for piece in pieces], state
 
     # --- events ---------------------------------------------------------------------------------------------------
 
@@ -136,6 +164,8 @@ class Incoming:
         self.events += len(frame)
         if self.stream.time is not None:
             self.clock = frame["time"][len(frame) - 1].cast(pa.int64()).as_py()
+            if self._began is None:
+                self._began = frame["time"][0].cast(pa.int64()).as_py()
         kept = self.partitions.joining(frame)
         return events if kept is None else events.only(kept)
 
@@ -151,6 +181,13 @@ class Incoming:
         moments, moment_floors = np.arange(self.events + 1, self.events + len(frame) + 1), oldest + self._times_from + 1
         self._times, self._times_from = self._times[oldest[-1] :], self._times_from + int(oldest[-1])
         return moments, moment_floors
+
+    @property
+    def within_one_window(self) -> bool:
+        """Whether all events so far, as far as they were read here, lie within one window of time."""
+        if self._began is None or self.clock is None or not self._window.timed or self._window.width is None:
+            return False
+        return self.clock - self._began <= self._window.width
 
     def floor_at(self, now: int) -> int:
         """The floor of an event at a time, if none comes before it; without a window in time, none is known."""
@@ -173,7 +210,7 @@ class Incoming:
     def types_not_seen(self) -> bool:
         """Whether the query asks for the type of an event in a way that no event has satisfied."""
         seen = frozenset().union(*self.alphabet.holding)
-        asking = (number for number, test in enumerate(self._plan.tests) if _asks_for_type(test))
+        asking = (number for number, test in enumerate(self._plan.tests) if asks_for_type(test))
         return any(number not in seen for number in asking)
 
     # --- snapshots ------------------------------------------------------------------------------------------------
@@ -183,16 +220,17 @@ class Incoming:
         return {
             "events": self.events,
             "order": self._order.dump(),
-            "stream": described(self.stream, self._order.ties),
+            "stream": described(self.stream, self._ties),
             "times_from": self._times_from,
             "clock": self.clock,
         }
 
     def dump(self) -> dict[str, Section]:
         """Its sections of a snapshot."""
-        columns = pa.schema([pa.field(name, kind.arrow) for name, kind in self.stream.columns.items()])
+        columns = pa.schema([pa.field(name, kind.arrow) for name, kind in self.stream.in_tables.items()])
         empty = pa.RecordBatch.from_pylist([], schema=columns)
-        return {"columns": empty, **self.partitions.dump(), **self._neighbours.dump(), "times": self._times}
+        found = {"columns": empty, **self.partitions.dump(), **self._neighbours.dump(), "times": self._times}
+        return found if self.arranging is None else {**found, **self.arranging.dump()}
 
     def load(self, sections: Mapping[str, Any]) -> None:
         """Go on from a snapshot."""
@@ -205,7 +243,42 @@ class Incoming:
         self._neighbours.load(sections)
         self._times = check.array(sections, "times", np.int64)
         check.ascending("times", self._times)
+        if self.arranging is not None:
+            self.arranging.load(sections)
 
 
-def _asks_for_type(test: Term) -> bool:
+def conformed(table: pa.Table, wanted: Sequence[str], stream: Schema) -> pa.Table:
+    """Some columns of a stream, of the types that were announced."""
+    columns = {}
+    names = table.column_names  # asked for once: it is a list that is made anew each time
+    refuse_repeated(names)
+    given = dict(zip(names, table.columns, strict=True))
+    for name in wanted:
+        if name not in given:
+            given[name] = _field(name, given, stream)
+        column, kind = decoded(given[name]), ordinary(stream.columns[name].arrow)
+        same = column.type == kind or (pa.types.is_dictionary(column.type) and column.type.value_type == kind)
+        try:
+            columns[name] = column if same else column.cast(kind)
+        except pa.ArrowException as error:
+            raise SchemaError(
+                f"the column `{name}` is {column.type} in this batch, but {kind} in the stream: {error}"
+            ) from None
+    return pa.table(columns)
+
+
+def _field(name: str, given: Mapping[str, Any], stream: Schema) -> Any:
+    """A field of a struct that the batch has."""
+    known = stream.fields.get(name)
+    if known is None or known.path[0] not in given:
+        missing = name if known is None else known.path[0]
+        raise SchemaError(f"the batch has no column `{missing}`{did_you_mean(missing, given)}")
+    column = given[known.path[0]]
+    if not pa.types.is_null(column.type) and find_field(name, {known.path[0]: from_arrow(column.type)}) is None:
+        raise SchemaError(f"the column `{known.path[0]}` is {column.type} in this batch, and has no `{name}`")
+    return field_of(column, known.path[1:])
+
+
+def asks_for_type(test: Term) -> bool:
+    """Whether a test asks for nothing but the type of an event."""
     return isinstance(test, Sql) and all(term == Attr("type") for _, term in test.leaves)

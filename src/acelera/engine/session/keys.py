@@ -14,11 +14,17 @@ from acelera.engine.jit import Array, kernel
 from acelera.engine.session.whole_numbers import WholeNumbers, is_whole
 from acelera.engine.storage.byte_rows import ByteRows, Rows, coded, of_matrix, of_texts, side_by_side
 from acelera.engine.storage.columns import ordinary
+from acelera.engine.storage.interning import copy_bytes
 from acelera.language.events import Value
 from acelera.language.schema import Schema
 from acelera.tables import plain_values
 
 Ints = npt.NDArray[Any]
+
+FEW_AGAIN = 1 / 4
+"""Where there are more keys than this part of the events of a batch, it is not looked for events with the same key
+before each is looked up: there are few.
+"""
 
 _TEXT_SIZE = 4
 """How many bytes tell how long a text is."""
@@ -46,8 +52,16 @@ class Keys:
             return np.zeros(len(frame), np.int32)
         if len(self.columns) == 1 and is_whole(frame[self.columns[0]]):
             column = frame[self.columns[0]]
-            return self._known.numbers(column, lambda values: self._read({self.columns[0]: values}))
+            return self._known.numbers(column, lambda values: self._numbers([values]))
+        if len(self) > len(frame) * FEW_AGAIN:
+            columns = [frame[name] for name in self.columns]
+            if not any(pa.types.is_dictionary(column.type) for column in columns):
+                return self._numbers(columns)
         return self._read(frame)
+
+    def _numbers(self, columns: Sequence[Any]) -> Ints:
+        """The key of each row, told by its bytes."""
+        return self._rows.numbers(side_by_side([_rows_of(column) for column in columns]))
 
     def _read(self, frame: Mapping[str, Any] | Frame) -> Ints:
         (values, codes), *others = (coded(frame[name]) for name in self.columns)
@@ -56,8 +70,7 @@ class Keys:
             pairs = pa.array((codes.astype(np.int64) << 32) | more_codes).dictionary_encode()
             found, codes = pairs.dictionary.to_numpy(), pairs.indices.to_numpy()
             listed = [*(each.take(pa.array(found >> 32)) for each in listed), more.take(pa.array(found & 0xFFFFFFFF))]
-        numbers = self._rows.numbers(side_by_side([piece for each in listed for piece in _pieces(each)]))
-        return np.asarray(numbers[codes])
+        return np.asarray(self._numbers(listed)[codes])
 
     def numbers(self, column: Any) -> Ints:
         """The numbers of the values of a column, where keys are of one column."""
@@ -100,8 +113,10 @@ class Keys:
     def keep(self, keys: Ints) -> None:
         """Forget all other keys; these are numbered anew, in order."""
         if self.columns:
+            moved = np.full(len(self), -1, np.int64)
+            moved[keys] = np.arange(len(keys))
+            self._known.keep(moved)
             self._rows.keep(keys)
-            self._known = WholeNumbers()
 
     def dump(self, name: str) -> dict[str, Ints]:
         """All keys, for a snapshot."""
@@ -127,16 +142,19 @@ def _width(kind: pa.DataType) -> int:
     return 0 if pa.types.is_null(kind) else int(kind.bit_width) // 8
 
 
-def _pieces(column: Any) -> list[Rows]:
+def _rows_of(column: Any) -> Rows:
     """A column as bytes: for each row whether there is a value, and the value."""
     kind = _plain(column.type)
     column = column.cast(kind)
-    there = column.is_valid().to_numpy(zero_copy_only=False).astype(np.uint8)[:, None]
+    there = column.is_valid().to_numpy(zero_copy_only=False).astype(np.uint8)
     if pa.types.is_large_string(kind):
-        texts = of_texts(column)
-        sizes = np.diff(texts[1]).astype("<u4").view(np.uint8).reshape(-1, _TEXT_SIZE)
-        return [of_matrix(np.hstack((there, sizes))), texts]
-    return [of_matrix(np.hstack((there, np.where(there, _bytes(column, kind), 0).astype(np.uint8))))]
+        texts, begins = of_texts(column)
+        upto = begins + np.arange(len(begins)) * (1 + _TEXT_SIZE)
+        rows = np.empty(upto[-1], np.uint8)
+        write_texts(there, texts, begins, rows, upto)
+        return rows, upto
+    there = there[:, None]
+    return of_matrix(np.hstack((there, np.where(there, _bytes(column, kind), 0).astype(np.uint8))))
 
 
 def _bytes(column: Any, kind: pa.DataType) -> Ints:
@@ -150,6 +168,18 @@ def _bytes(column: Any, kind: pa.DataType) -> Ints:
         return np.zeros((len(column), width), np.uint8)
     data = np.frombuffer(column.buffers()[1], np.uint8)
     return np.asarray(data[column.offset * width : (column.offset + len(column)) * width].reshape(-1, width))
+
+
+@kernel
+def write_texts(there: Array, texts: Array, at: Array, rows: Array, rows_at: Array) -> None:
+    """Write texts into rows: whether there is one, how long it is, and its bytes."""
+    for i in range(len(there)):
+        begin, to = at[i], rows_at[i]
+        size = at[i + 1] - begin
+        rows[to] = there[i]
+        for index in range(_TEXT_SIZE):
+            rows[np.uint64(to + 1 + index)] = (size >> (8 * index)) & 0xFF
+        copy_bytes(texts, begin, size, rows, to + 1 + _TEXT_SIZE)
 
 
 @kernel

@@ -88,9 +88,10 @@ class Order:
 
     def keep_keys(self, keys: Ints) -> None:
         """Only these keys are left, numbered anew in this order."""
-        moved = {key: number for number, key in enumerate(keys.tolist())}
-        tied = {moved[key]: row for key, row in self.standing.tied.items() if key in moved}
-        self.standing = Standing(self.standing.last, tied)
+        places = np.searchsorted(keys, self.tied)
+        left = np.append(keys, -1)[places] == self.tied
+        rows = [self.standing.tied[key] for key in self.tied[left].tolist()]
+        self.standing = Standing(self.standing.last, dict(zip(places[left].tolist(), rows, strict=True)))
 
     def dump(self) -> list[Any]:
         """What a snapshot must hold."""
@@ -116,7 +117,7 @@ class Order:
         wrong = np.flatnonzero(~(after | equal))
         if len(wrong):
             self._refuse_disorder(batch, int(wrong[0]), numbers)
-        first = self._values(columns, 0)
+        first = self.values(columns, 0)
         before = self.standing.last
         goes_on = before is not None and first == before
         if before is not None and first < before:
@@ -125,9 +126,10 @@ class Order:
                 f"{', '.join(self.schema.order_by)}; push rows in order, or run them as one table, which is sorted"
             )
         tied = self._check_ties(batch, keys, numbers, equal, goes_on) if self.ties == "error" else {}
-        return Standing(self._values(columns, len(numbers) - 1), tied)
+        return Standing(self.values(columns, len(numbers) - 1), tied)
 
-    def _values(self, columns: Columns, row: int) -> tuple[Value, ...]:
+    def values(self, columns: Columns, row: int) -> tuple[Value, ...]:
+        """Where a row stands."""
         kinds = [self.schema.columns[name] for name in self.schema.order_by]
         return tuple(plain_values(column.slice(row, 1), kind)[0] for column, kind in zip(columns, kinds, strict=True))
 

@@ -15,6 +15,7 @@ from acelera.engine.frames import Frame
 from acelera.engine.session.keys import Keys, count_positions
 from acelera.engine.storage import validation as check
 from acelera.engine.storage.growing import grown, wasteful
+from acelera.engine.storage.renumbering import occurring, places_of
 from acelera.engine.storage.snapshots import Section
 from acelera.language.schema import Schema
 
@@ -96,11 +97,11 @@ class Partitions:
             self._partition_of = self._partition_of[busy]
             busy = self._partition_of
         if self.partitions.columns and not self._counted_for_ever:
-            partitions = np.union1d(busy, needed)
+            partitions = occurring(np.concatenate((busy, needed)))
             if self.keys is self.partitions:
                 keys = partitions
             else:
-                self._partition_of = np.searchsorted(partitions, self._partition_of)
+                self._partition_of = places_of(partitions)[self._partition_of]
             self.partitions.keep(partitions)
             self.counts = self.counts[partitions]
         self._keys_kept = len(self.keys)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -12,12 +13,12 @@ import pyarrow as pa
 
 from acelera.engine.machines.choice import Strategy
 from acelera.engine.session.bounds import gathered, told_of_memory
-from acelera.engine.session.incoming import Incoming
+from acelera.engine.session.incoming import Incoming, Pieces
 from acelera.engine.session.matcher import Matcher
 from acelera.engine.session.outgoing import Outgoing
 from acelera.engine.session.pages import Page, in_order
 from acelera.engine.session.stages import last_stage, stages_of
-from acelera.engine.storage.snapshots import pack
+from acelera.engine.storage.snapshots import Section, pack, size_of
 from acelera.engine.window import window_of
 from acelera.errors import UsageError
 from acelera.language.checker import Checked
@@ -80,6 +81,37 @@ class Session:
         return self.outgoing.matches
 
     @property
+    def tied(self) -> int:
+        """How many of the events that were read are equal under `order_by` to another of their partition before them;
+        counted with `ties="any"` and `ties="drop"`.
+        """
+        arranging = self.incoming.arranging
+        return 0 if arranging is None else arranging.state.tied
+
+    @property
+    def dropped(self) -> int:
+        """How many rows were dropped, with `ties="drop"`, since another was equal to them in all columns."""
+        arranging = self.incoming.arranging
+        return 0 if arranging is None else arranging.state.dropped
+
+    @property
+    def partial_matches(self) -> int:
+        """How many partial matches are held, as the engine holds them: those of a key that can go on in the same ways
+        are one, however many they are.
+        """
+        return len(self.matcher.machine.open_matches()[0])
+
+    @property
+    def doubtful_times(self) -> str | None:
+        """The column of times, if all events so far lie within one window of time."""
+        return self.incoming.stream.order_by[0] if self.incoming.within_one_window else None
+
+    @property
+    def state_bytes(self) -> int:
+        """How many bytes are held of the stream, about: those of a snapshot, which is not made for it."""
+        return sum(map(size_of, self._dumped().values()))
+
+    @property
     def settled(self) -> int:
         """So many of the first events have had all their matches given: those that end there.
 
@@ -133,7 +165,11 @@ class Session:
         self._ready()
         time = self._tick(now)
         with self._whole(), told_of_memory(self):
-            return self.table(gathered(self, self.outgoing.settle(time)))
+            return self.table(gathered(self, chain(self.read_held(time), self._settle(time))))
+
+    def _settle(self, now: int) -> Iterator[Page]:
+        """What can be given since no event comes any more before a time."""
+        yield from self.outgoing.settle(now)
 
     def _tick(self, now: object) -> int:
         """A time in the unit of the order column."""
@@ -146,6 +182,12 @@ class Session:
         """The least time before which no event may come any more for further matches to be known; None if no time lets
         any be known.
         """
+        arranging = self.incoming.arranging
+        times = (self._due(), None if arranging is None else arranging.due)
+        return min((time for time in times if time is not None), default=None)
+
+    def _due(self) -> int | None:
+        """The same for matches that wait; rows may be held back beside."""
         return self.outgoing.due()
 
     def snapshot(self) -> bytes:
@@ -153,8 +195,10 @@ class Session:
         self._ready()
         self.compact()
         state = {**self.incoming.state(), **self.matcher.state(), **self.outgoing.state()}
-        dumped = {**self.incoming.dump(), **self.matcher.dump(), **self.outgoing.dump()}
-        return pack(self._fingerprint, {"state": state, **dumped})
+        return pack(self._fingerprint, {"state": state, **self._dumped()})
+
+    def _dumped(self) -> dict[str, Section]:
+        return {**self.incoming.dump(), **self.matcher.dump(), **self.outgoing.dump()}
 
     def restore(self, sections: Mapping[str, Any]) -> None:
         """Go on from the sections of a snapshot."""
@@ -178,15 +222,26 @@ class Session:
         self._ready()
         table = self.incoming.table(data)
         if numbers is None:
-            numbers = np.arange(self.events + 1, self.events + table.num_rows + 1)
+            numbers = np.arange(self.incoming.rows + 1, self.incoming.rows + table.num_rows + 1)
         self.incoming.refuse_bad_text(table, numbers)
+        yield from self._taken(self.incoming.arranged(table, numbers), starting_before)
+
+    def read_held(self, now: int | None = None, starting_before: int | None = None) -> Iterator[Page]:
+        """Read the rows that were held back, if none that ties with them comes any more before a time, or at all."""
+        yield from self._taken(self.incoming.let_go(now), starting_before)
+
+    def _taken(self, arranged: Pieces, starting_before: int | None) -> Iterator[Page]:
+        """Read rows some at a time, and note how far they have come."""
+        pieces, state = arranged
         try:
             self._reading = True
-            for at in range(0, table.num_rows, ROWS_AT_ONCE):
-                rows = table.slice(at, ROWS_AT_ONCE).combine_chunks()
-                arrays = [_one_array(column) for column in rows.columns]
-                batch = pa.RecordBatch.from_arrays(arrays, schema=rows.schema)
-                yield from self._read(batch, numbers[at : at + rows.num_rows], starting_before)
+            for table, numbers in pieces:
+                for at in range(0, table.num_rows, ROWS_AT_ONCE):
+                    rows = table.slice(at, ROWS_AT_ONCE).combine_chunks()
+                    arrays = [_one_array(column) for column in rows.columns]
+                    batch = pa.RecordBatch.from_arrays(arrays, schema=rows.schema)
+                    yield from self._read(batch, numbers[at : at + rows.num_rows], starting_before)
+            self.incoming.move_on(state)
         except BaseException:  # also if whoever reads the matches goes away
             self._broken = self._changing  # what was refused before anything was changed leaves no trace
             raise
@@ -199,8 +254,9 @@ class Session:
         Only those that start before a time, if one is given.
         """
         self._ready()
-        refuse_early(until, self.incoming.clock)
+        refuse_early(until, self.incoming.last_time)
         with self._whole():
+            yield from self.read_held(starting_before=starting_before)
             yield from self.outgoing.rest(starting_before, until)
 
     def _read(self, batch: pa.RecordBatch, numbers: Ints, starting_before: int | None) -> Iterator[Page]:
@@ -214,14 +270,21 @@ class Session:
             yield from self.outgoing.pages(arrived.partitions, first, starting_before)
         self.matcher.move_on(self.incoming.floor)
         yield from self.outgoing.settle(None, starting_before)
-        if self.matcher.store.wasteful or self.incoming.partitions.wasteful:
+        if self.incoming.partitions.wasteful:
             self.compact()
+        elif self.matcher.store.wasteful(beside=len(self.incoming.partitions.keys)):
+            with self._whole():
+                self._compact_matches()
+
+    def _compact_matches(self) -> None:
+        """Forget nodes and rows that no match can use any more."""
+        self.matcher.compact()
+        self.outgoing.compact()
 
     def compact(self) -> None:
         """Forget nodes, rows and keys that no match can use any more."""
         with self._whole():
-            self.matcher.compact()
-            self.outgoing.compact()
+            self._compact_matches()
             keys, machine = self.incoming.partitions.keys, self.matcher.machine
             if keys.columns:
                 held = [each.hits.partition for each in self.outgoing.held]

@@ -12,7 +12,7 @@ import pyarrow as pa
 from acelera.engine.frames import Frame
 from acelera.engine.storage import validation as check
 from acelera.engine.storage.columns import ordinary, output_column
-from acelera.engine.storage.growing import wasteful
+from acelera.engine.storage.growing import wasteful, widened
 from acelera.engine.storage.snapshots import Section
 from acelera.language.schema import Schema
 
@@ -24,9 +24,7 @@ class Store:
         kinds = [ordinary(schema.columns[name].arrow) for name in columns]
         self.batch_schema = pa.schema([pa.field(name, kind) for name, kind in zip(columns, kinds, strict=True)])
         self._batches: list[pa.RecordBatch] = []
-        self._positions: list[npt.NDArray[np.int64]] = []
-        self._places: list[npt.NDArray[np.int64]] = []
-        self._ticks: list[npt.NDArray[np.int64]] = []
+        self._numbers = np.empty((3, 0), np.int64)  # positions, places and ticks, with room for more
         self._schema = schema
         self.rows = 0
         self._kept = 0
@@ -46,10 +44,11 @@ class Store:
     ) -> None:
         """Rows as they are stored."""
         self._batches.append(rows)
-        self._positions.append(positions)
-        self._places.append(places)
-        self._ticks.append(ticks)
-        self.rows += len(positions)
+        before, self.rows = self.rows, self.rows + len(positions)
+        if self.rows > self._numbers.shape[1]:
+            self._numbers = widened(self._numbers, self.rows + self.rows // 2)
+        for number, given in enumerate((positions, places, ticks)):
+            self._numbers[number, before : self.rows] = given
 
     def dump(self) -> dict[str, Section]:
         """The sections of a snapshot."""
@@ -75,38 +74,31 @@ class Store:
 
     def frame(self) -> Frame:
         """All rows."""
-        if len(self._positions) != 1:
+        if len(self._batches) != 1:
             arrays = [
                 pa.concat_arrays([batch.column(index) for batch in self._batches] or [pa.array([], field.type)])
                 for index, field in enumerate(self.batch_schema)
             ]
             self._batches = [pa.RecordBatch.from_arrays(arrays, schema=self.batch_schema)]
-            self._positions = [np.concatenate(self._positions or [np.empty(0, np.int64)])]
-            self._places = [np.concatenate(self._places or [np.empty(0, np.int64)])]
-            self._ticks = [np.concatenate(self._ticks or [np.empty(0, np.int64)])]
-        return Frame(self._batches[0], self._positions[0], self._schema)
+        return Frame(self._batches[0], self._numbers[0, : self.rows], self._schema)
 
     @property
     def places(self) -> npt.NDArray[np.int64]:
         """Where the rows stand in the whole stream."""
-        self.frame()
-        return self._places[0]
+        return self._numbers[1, : self.rows]
 
     @property
     def ticks(self) -> npt.NDArray[np.int64]:
         """Their ticks."""
-        self.frame()
-        return self._ticks[0]
+        return self._numbers[2, : self.rows]
 
-    @property
-    def wasteful(self) -> bool:
-        """Whether it is time to see which rows are still needed."""
-        return wasteful(self.rows, self._kept)
+    def wasteful(self, beside: int = 0) -> bool:
+        """Whether it is time to see which rows are still needed; to see it, so many keys beside them are looked at."""
+        return wasteful(self.rows, self._kept + beside // 2)
 
     def keep(self, rows: npt.NDArray[Any]) -> None:
         """Only these rows, which are in order."""
         whole = self.frame()
         self._batches = [whole.batch.take(pa.array(rows)) if len(self.batch_schema) else whole.batch]
-        self._positions, self._places = [whole.positions[rows]], [self._places[0][rows]]
-        self._ticks = [self._ticks[0][rows]]
+        self._numbers = self._numbers[:, rows]
         self.rows = self._kept = len(rows)

@@ -23,12 +23,16 @@ Rows = tuple[Ints, Ints]
 """Bytes one after the other, and where each row begins, with the end of the last."""
 
 
+PLACES = 4
+"""How many places of the table there are for each row that there is room for: so many that few rows meet at one."""
+
+
 class ByteRows:
     """Distinct rows of bytes, numbered from 0."""
 
     def __init__(self) -> None:
         self._data, self._at = np.zeros(1 << 8, np.uint8), np.zeros((1 << 5) + 1, np.int64)
-        self._table = np.full(1 << 6, -1, np.int32)
+        self._table = np.full(PLACES << 5, -1, np.int32)
         self._count = np.zeros(1, np.int64)
 
     def __len__(self) -> int:
@@ -55,7 +59,7 @@ class ByteRows:
 
     def _hold(self, data: Ints, at: Ints, count: int) -> None:
         """So many rows in these arrays, at once: whoever is interrupted leaves what was there."""
-        table = np.full(2 * (len(at) - 1), -1, np.int32)
+        table = np.full(PLACES * (len(at) - 1), -1, np.int32)
         interning.intern_bytes_again(data, at, count, table)
         self._data, self._at, self._table, self._count = data, at, table, np.full(1, count, np.int64)
 
@@ -103,15 +107,16 @@ def taken(rows: Rows, numbers: Ints) -> Rows:
     data, at = rows
     sizes = (at[1:] - at[:-1])[numbers]
     upto = np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes, dtype=np.int64)))
-    places = np.repeat(at[numbers] - upto[:-1], sizes) + np.arange(upto[-1])
-    return data[places], upto
+    held = np.empty(upto[-1], np.uint8)
+    interning.take_bytes(data, at, numbers, held, upto)
+    return held, upto
 
 
 def side_by_side(pieces: Sequence[Rows]) -> Rows:
     """Rows that are made of the rows of several, one after the other."""
     if len(pieces) == 1:
         return pieces[0]
-    sizes = np.sum([np.diff(at) for _, at in pieces], axis=0)
+    sizes = np.diff(sum(at for _, at in pieces))
     upto = np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes, dtype=np.int64)))
     data, cursor = np.empty(upto[-1], np.uint8), upto[:-1].copy()
     for piece, at in pieces:

@@ -21,6 +21,26 @@ class Reference(NamedTuple):
     put: Callable[[Ints], None]
 
 
+def occurring(numbers: Ints) -> Ints:
+    """Which numbers occur, each once and in order. They are small: there is memory for all up to the largest."""
+    there = np.zeros(int(numbers.max(initial=-1)) + 1, np.bool_)
+    there[numbers] = True
+    return np.flatnonzero(there)
+
+
+def numbered_anew(numbers: Ints) -> tuple[Ints, Ints]:
+    """The same, and for each of the numbers which of them it is."""
+    found = occurring(numbers)
+    return found, places_of(found)[numbers]
+
+
+def places_of(kept: Ints) -> Ints:
+    """For each number where it stands among those that are kept, which are in order."""
+    moved = np.zeros(int(kept[-1]) + 1 if len(kept) else 0, np.int64)
+    moved[kept] = np.arange(len(kept))
+    return moved
+
+
 def in_column(array: Ints, rows: Ints, column: int) -> Reference:
     """The numbers in some rows of a column."""
 

@@ -79,6 +79,13 @@ def pack(fingerprint: str, sections: Mapping[str, Section]) -> bytes:
     return body + _CHECKSUM.pack(zlib.crc32(body))
 
 
+def size_of(section: Section) -> int:
+    """About how many bytes a section takes."""
+    if isinstance(section, np.ndarray | pa.RecordBatch):
+        return int(section.nbytes)
+    return len(repr(section))
+
+
 def belongs_to(data: bytes, fingerprint: str) -> bool:
     """Whether a snapshot, if it is one, was made for this fingerprint."""
     try:

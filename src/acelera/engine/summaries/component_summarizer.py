@@ -116,6 +116,10 @@ class ComponentSummarizer(ByComponents):
         """What kernels ask of components."""
         return self._with_ranks(self.arena.kinds)
 
+    def partial_matches(self, keys: int) -> int:
+        """How many partial matches are held; those of a key that can go on in the same ways are one."""
+        return len(self.machine.open_matches()[0])
+
     def _fold(self, events: Events, keys: int, parts: Ints, ends: Ints) -> None:
         self.arena.given = self._given(events, parts, self.arena.given.stored)
         self.arena.kinds = self.kinds

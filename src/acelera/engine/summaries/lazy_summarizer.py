@@ -153,6 +153,10 @@ class LazySummarizer(ByComponents):
         """The number of the row that comes next."""
         return self._rows.rows
 
+    def partial_matches(self, keys: int) -> int:
+        """How many partial matches are held; those of a key that can go on in the same ways are one."""
+        return len(self.machine.open_matches()[0])
+
     def _fold(self, events: Events, keys: int, parts: Ints, ends: Ints) -> None:
         first = self._rows.rows
         self._rows.append(self._given(events, parts, np.zeros((0, 1), np.int64)))

@@ -303,6 +303,10 @@ class Summarizer(ABC):
         """Those of so many keys that have a partial match."""
         return self.machine.busy_keys(keys)
 
+    def partial_matches(self, keys: int) -> int:
+        """How many partial matches of so many keys are held, as far as they are told apart."""
+        return len(self.machine.busy_keys(keys))
+
     def keep_keys(self, keys: Ints) -> None:
         """Forget all other keys; these are numbered anew, in order."""
         self.machine.keep_keys(keys)

@@ -81,6 +81,13 @@ class SummarySession(Session):
         return self._given
 
     @property
+    def partial_matches(self) -> int:
+        """How many partial matches are held, as the engine holds them; those of a key that can go on in the same ways
+        are one.
+        """
+        return self.summarizer.partial_matches(len(self.incoming.partitions.keys))
+
+    @property
     def settled(self) -> int:
         """Matches are added up, and never given."""
         return 0
@@ -93,8 +100,9 @@ class SummarySession(Session):
     def finish(self, until: object = None) -> pa.Table:
         """Say that no more events come; the rows of all groups that were not complete."""
         self._ready()
+        found = self.table(list(self.rest()))
         self._finished = True
-        return self.table(list(self._pages(self.summarizer.rest())))
+        return found
 
     def advance(self, now: object) -> pa.Table:
         """Say that no event comes any more before a time, a datetime, a text or a number in the unit of the order
@@ -102,10 +110,14 @@ class SummarySession(Session):
         """
         self._ready()
         time = self._tick(now)
-        self._now = time if self._now is None else max(time, self._now)
-        return self.table(list(self._pages(self.summarizer.complete(self._now))))
+        return self.table([*self.read_held(time), *self._settle(time)])
 
-    def due(self) -> int | None:
+    def _settle(self, now: int) -> Iterator[Page]:
+        """The rows of groups that are complete at a time."""
+        self._now = now if self._now is None else max(now, self._now)
+        yield from self._pages(self.summarizer.complete(self._now))
+
+    def _due(self) -> int | None:
         """The time up to which nothing may come any more for the next groups to be complete; None if no time makes one
         complete.
         """
@@ -136,7 +148,10 @@ class SummarySession(Session):
             "now": self._now,
             "clock": self.summarizer.state(),
         }
-        return pack(self._fingerprint, {"state": state, **self.incoming.dump(), **self.summarizer.dump()})
+        return pack(self._fingerprint, {"state": state, **self._dumped()})
+
+    def _dumped(self) -> dict[str, Section]:
+        return {**self.incoming.dump(), **self.summarizer.dump()}
 
     def restore(self, sections: Mapping[str, Any]) -> None:
         """Go on from the sections of a snapshot."""
@@ -197,6 +212,8 @@ class SummarySession(Session):
 
     def rest(self, starting_before: int | None = None, until: int | None = None) -> Iterator[Page]:
         """The rows of all groups that were not complete, when all events have been read."""
+        self._ready()
+        yield from self.read_held()
         yield from self._pages(self.summarizer.rest())
 
     def compact(self) -> None:

@@ -101,7 +101,7 @@ def _engine(url: str) -> Any:
     try:
         import sqlalchemy
     except ImportError:
-        raise UsageError("a database by its URL needs SQLAlchemy: pip install 'acelera[sql]'") from None
+        raise UsageError("a database by its URL needs SQLAlchemy: pip install 'sqlalchemy>=2.0,<3'") from None
     try:
         return sqlalchemy.create_engine(url, poolclass=sqlalchemy.NullPool)
     except (sqlalchemy.exc.ArgumentError, ImportError) as error:

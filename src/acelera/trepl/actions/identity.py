@@ -16,9 +16,10 @@ from typing import Any
 
 import pyarrow as pa
 
+from acelera.language.events import Opaque
 from acelera.language.types import Kind, from_arrow
 from acelera.programs.columns import plain_column
-from acelera.tables import Opaque, plain_values
+from acelera.tables import plain_values
 
 _VERSION = b"acelera action 1"
 

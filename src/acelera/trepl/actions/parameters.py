@@ -9,9 +9,10 @@ from typing import Any
 import pyarrow as pa
 
 from acelera.errors import DataError
+from acelera.language.events import Opaque
 from acelera.language.types import Kind, from_arrow
 from acelera.programs.columns import plain_column
-from acelera.tables import Opaque, plain_values
+from acelera.tables import plain_values
 from acelera.trepl.actions.shown_values import decimal_text, duration_text, fraction_text
 
 _EPOCH = datetime.datetime(1970, 1, 1)

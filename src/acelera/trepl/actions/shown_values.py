@@ -10,9 +10,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from acelera.language.events import Opaque
 from acelera.language.types import Kind, Type, from_arrow
 from acelera.programs.columns import plain_column
-from acelera.tables import Opaque, plain_values
+from acelera.tables import plain_values
 
 NULL = "NULL"
 SECOND = 1_000_000_000

@@ -22,12 +22,14 @@ from acelera.language.types import Kind
 from acelera.programs.columns import plain_column
 from acelera.spark.buckets import BUCKETS, NEVER
 from acelera.spark.hosting import Transport, hosted, unpacked
+from acelera.spark.metrics import Told
 from acelera.spark.running import all_grow, see_to_python
 from acelera.spark.watermarks import check_requirements, delay_of, with_watermark
 from acelera.trepl.agreement import Incoming, told_of
 from acelera.trepl.engine import ChangeEngine
 from acelera.trepl.on_spark.part_task import PartTask
 from acelera.trepl.on_spark.travelling import CHANGE, SOURCE, WHEN, Travelling, data_column, union
+from acelera.trepl.rule_options import Coming
 from acelera.trepl.rule_outputs import STAMP
 
 TIMES = pa.timestamp("us", "UTC")
@@ -95,6 +97,11 @@ class InBucket:
     engine: ChangeEngine
     due: int = NEVER
 
+    @property
+    def told(self) -> Told:
+        """It counts nothing but its rows."""
+        return Told()
+
     def advance(self, rows: pa.Table | None, now: int) -> Iterator[pa.RecordBatch]:
         """Take all changes up to now; what actions do."""
         if rows is not None:
@@ -105,7 +112,7 @@ class InBucket:
         return self.engine.snapshot()
 
 
-def run_growing(task: BucketTask, incoming: Incoming, delay: str | None) -> Any:
+def run_growing(task: BucketTask, incoming: Incoming, coming: Coming) -> Any:
     """The frame of what all actions of a program do, of changes that still come."""
     sources = incoming.sources
     all_grow({relation: source.held.frame for relation, source in sources.items()})
@@ -114,14 +121,14 @@ def run_growing(task: BucketTask, incoming: Incoming, delay: str | None) -> Any:
     some = next(iter(sources.values())).held.frame
     see_to_python(some.sparkSession)
     check_requirements(some, max(BUCKETS, len(task.places)))
-    frames = {relation: _watched(relation, incoming, task, delay) for relation in sources}
+    frames = {relation: _watched(relation, incoming, task, coming.delay) for relation in sources}
     latest = max(each for _, each in frames.values())
     rows = union([frame for frame, _ in frames.values()])
     names = tuple(rows.columns)
     spread = [_spread(each, task).cast("int").alias(f"spread{n}") for n, each in enumerate(task.tasks)]
     routes = tuple(tuple(task.columns(task.places.index(each))) for each in task.tasks)
     transport = Transport(names, routes, len(task.places))
-    found = hosted(rows.select(*spread, *names), transport, task, late_events=False)
+    found = hosted(rows.select(*spread, *names), transport, task, late_events=False, checkpoint=coming.checkpoint)
     return with_watermark(unpacked(found, _result(task), task.fingerprint), STAMP, latest)
 
 

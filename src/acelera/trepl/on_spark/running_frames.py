@@ -18,7 +18,7 @@ from acelera.trepl.on_spark.rule_frames import RuleFrames
 from acelera.trepl.on_spark.travelling import travelling
 from acelera.trepl.on_spark.whole_frames import run_whole
 from acelera.trepl.resolved import Program
-from acelera.trepl.rule_options import How
+from acelera.trepl.rule_options import Coming, How
 from acelera.trepl.rule_outputs import Output
 from acelera.trepl.splitting import WHOLE, everything, parts_of
 
@@ -33,21 +33,21 @@ def run_frames(
     outputs: Mapping[str, Output],
     name: str,
     acting: Acting,
-    delay: str | None,
+    coming: Coming,
 ) -> RuleFrames:
     """What rules do, of changes in frames; `name` tells the program from others."""
     if how.method != "engine":
         raise UsageError(f"method={how.method!r} takes tables; collect the rows of a Spark DataFrame: frame.toArrow()")
     grows = is_growing(incoming)
-    if delay is not None and not grows:
-        raise UsageError("delay=… is for streams: in a frame that is all there no change comes late; leave it out")
+    if not grows:
+        coming.refuse_of("a frame that is all there")
     tasks = _tasks(program, incoming, how, grows)
     _refuse_alike(tasks, incoming)
     if grows:
         told = f"{name} {how.granularity} {how.zone} {how.max_tuples}"
         task = BucketTask(tasks, travelling(everything(program), program, _schemas(incoming)), told)
         by_module: dict[str, Any] = dict.fromkeys(
-            (each.name for each in program.modules), run_growing(task, incoming, delay)
+            (each.name for each in program.modules), run_growing(task, incoming, coming)
         )
     else:
         by_module = run_whole(tasks, incoming)

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from acelera.spark.running import see_to_python
 from acelera.spark.schemas import spark_schema
+from acelera.spark.worker_errors import told_in_short
 from acelera.trepl.agreement import Incoming, told_of
 from acelera.trepl.on_spark.part_task import PartTask
 from acelera.trepl.on_spark.rule_frames import derived_events
@@ -52,6 +53,7 @@ def _run(task: PartTask, changes: Mapping[str, Any], made: Mapping[str, Any]) ->
 
 
 def _reader(task: PartTask) -> Callable[[Batches], Batches]:
+    @told_in_short
     def read(batches: Batches) -> Batches:
         yield from task.read(batches)
 

@@ -1,6 +1,6 @@
-"""Compiles the kernels before the tests begin, so that not every process does.
+"""Compiles the kernels before they are needed: for an image or an archive that workers get, and before tests begin.
 
-`python tests/warming.py matching others` runs what uses all kernels but a few; one process for each part, which take
+`python -m acelera.warming matching others` runs what uses all kernels but a few; one process for each part, which take
 about as long as each other, and compile next to nothing that the other one does.
 """
 
@@ -8,14 +8,20 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
+
+from acelera.errors import AceleraError
 
 MATCHING, OTHERS = "matching", "others"
 PARTS = {
     MATCHING: [
         "MATCH (A ; B) UNLESS C WITHIN 5 SECONDS",
-        "MATCH A ; B+ AS b AGG m[t <- sum(b.v), f <- avg(b.f), l <- first(b.s), n <- count(b), r <- range(b.f)] PARTITION BY s, v WITHIN 6 SECONDS",
+        "MATCH A ; B+ AS b AGG m[t <- sum(b.v), f <- avg(b.f), l <- first(b.s), n <- count(b), r <- range(b.f)] "
+        "PARTITION BY s, v WITHIN 6 SECONDS",
         "MATCH A ; B WITHIN 5 EVENTS",
-        "SELECT a.v, count(b) AS n, max(b.f) AS hi, sum(b.v) AS t, last(b.s) AS l MATCH A AS a ; B+ AS b ; C WITHIN 5 EVENTS",
+        "SELECT a.v, count(b) AS n, max(b.f) AS hi, sum(b.v) AS t, last(b.s) AS l MATCH A AS a ; B+ AS b ; C "
+        "WITHIN 5 EVENTS",
+        "SELECT a.v MATCH A AS a ; B PARTITION BY v WITHIN 5 SECONDS",
         "SELECT x, start MATCH (A ; B) AS x FILTER x[same(s)] WITHIN 9 SECONDS",
         "SELECT a.s, b.v MATCH A AS a ; B AS b FILTER a.v < b.v WITHIN 5 EVENTS",
         "MATCH (A ; B) UNLESS (A AS a ; C AS c FILTER a.v < c.v) WITHIN 5 EVENTS",
@@ -39,9 +45,24 @@ Later: [d(X), a(Y, Y.v = X.v)] -> write(Y.s);
 
 def warm() -> None:
     """All parts at once."""
-    started = [subprocess.Popen([sys.executable, __file__, part]) for part in PARTS]
+    started = [subprocess.Popen([sys.executable, "-m", "acelera.warming", part]) for part in PARTS]
     failed = [process.args for process in started if process.wait()]
-    assert not failed, failed
+    if failed:
+        raise AceleraError("the kernels could not all be compiled; what was in the way stands above")
+
+
+def compiled_kernels(since: float = 0.0) -> tuple[Path, int] | None:
+    """The folder below which kernels are written, and how many are there that were compiled since a time, in seconds
+    of the clock; None if they can be written nowhere.
+    """
+    from acelera.engine.machines.advance import advance
+
+    path = getattr(getattr(advance, "stats", None), "cache_path", None)
+    if path is None:
+        return None
+    beside = Path(__file__).parent
+    folder = beside if Path(path).is_relative_to(beside) else Path(path).parent
+    return folder, sum(path.stat().st_mtime >= since for path in folder.rglob("*.nbc"))
 
 
 def run(part: str) -> None:

@@ -1,0 +1,276 @@
+"""Files of JSON lines that are read in this process."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NoReturn
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.json
+
+from acelera.cli.arrow_texts import narrowed, nulled, read_as, rows_of, times_of, wrong_in
+from acelera.cli.bad_rows import OF_LINES, OF_VALUES, BadRow, BadRows, readable
+from acelera.cli.epochs import EPOCHS
+from acelera.cli.reading import Column, Reading, columns_of_types, shown
+from acelera.cli.text_types import IN_TEXTS, Form, chosen, form_of
+from acelera.errors import DataError, SchemaError
+
+BYTES_AT_ONCE = 1 << 22
+
+
+def described(
+    files: Sequence[Path], event_type: str | None, orders: Sequence[str], reading: Reading, seen: Callable[[int], None]
+) -> tuple[list[Column], list[int | None]]:
+    """The columns of files, and how many rows each has; if a schema names the columns, nothing is read."""
+    where = f" in `{files[0]}`"
+    said = said_columns(reading, event_type, where)
+    if said is not None:
+        return said, [None] * len(files)
+    found: pa.Schema = pa.schema([])
+    candidates: dict[str, list[Form]] = {}
+    valued: dict[str, bool] = {}
+    rows: list[int | None] = []
+    for path in files:
+        size = 0
+        with readable(path):
+            for _, chunk in _lines(path):
+                table, schema = _looked_at(path, chunk, reading)
+                if table is None:
+                    continue
+                found = unified([found, schema], [path], "permissive")
+                for name, column in zip(table.column_names, table.columns, strict=True):
+                    if column.type == pa.string():
+                        texts = nulled(column, reading.nulls)
+                        candidates[name] = narrowed(texts, candidates.get(name, IN_TEXTS))
+                        valued[name] = valued.get(name, False) or texts.null_count < len(texts)
+                size += table.num_rows
+                seen(table.num_rows)
+        rows.append(size)
+    held = {each.name: pa.string() if pa.types.is_null(each.type) else each.type for each in found}
+    forms: dict[str, Form | None] = {}
+    for name, kind in held.items():
+        new = reading.renamed.get(name, name)
+        if kind == pa.string():
+            kind, form = chosen(candidates.get(name, []), valued.get(name, False), new in orders)
+            if pa.types.is_null(kind):
+                held[name] = kind
+            elif form is not None:
+                forms[name] = form
+    return columns_of_types(held, reading, where, forms), rows
+
+
+def said_columns(reading: Reading, event_type: str | None, where: str) -> list[Column] | None:
+    """The columns that a schema names, which are all that there are; None if there is no schema."""
+    if reading.schema is None:
+        return None
+    names = reading.named_by_schema(event_type)
+    old = {new: written for written, new in reading.renamed.items()}
+    held: dict[str, pa.DataType] = {}
+    forms: dict[str, Form | None] = {}
+    for name, kind in names.items():
+        written = old.get(name, name)
+        held[written] = kind
+        if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
+            format_ = reading.times.get(name, "")
+            held[written] = pa.string()
+            if format_ in EPOCHS:
+                held[written] = pa.float64() if format_ in ("epoch", "epoch-s") else pa.int64()
+            else:
+                forms[written] = form_of(kind)
+    return columns_of_types(held, reading, where, forms)
+
+
+def read_json(
+    path: Path, columns: Sequence[Column], wanted: Sequence[Column], reading: Reading, bad: BadRows
+) -> Iterator[pa.RecordBatch]:
+    """Rows with the values of some columns; those with a value that cannot be read are skipped, or an error."""
+    read = columns if bad.skip else wanted
+    held = pa.schema([(each.written, pa.string() if pa.types.is_null(each.held) else each.held) for each in read])
+    schema = pa.schema([(each.name, each.kind) for each in wanted])
+    for begin, chunk in _lines(path):
+        for first, table in _parsed(path, chunk, held, begin, bad):
+            arrays, wrong = [], {}
+            for place, column in enumerate(wanted):
+                texts = table.column(column.written)
+                texts = nulled(texts, reading.nulls) if pa.types.is_string(texts.type) else texts
+                values = _values(texts, column)
+                if values.null_count != texts.null_count and not pa.types.is_null(column.kind):
+                    wrong[place] = (texts, wrong_in(texts, values))
+                arrays.append(values)
+            found = pa.table(arrays, schema=schema)
+            if wrong:
+                mask = _any([each for _, each in wrong.values()])
+                row = int(rows_of(mask)[0])
+                place = next(place for place, (_, each) in wrong.items() if each[row].as_py())
+                said = wanted[place].expected(wrong[place][0][row].as_py())
+                bad.meet(pc.sum(mask).as_py(), BadRow(path, _line(chunk, begin, first + row), f", {said}"))
+                found = found.filter(pc.invert(mask))
+            yield from found.combine_chunks().to_batches()
+
+
+def _any(masks: Sequence[Any]) -> Any:
+    found = masks[0]
+    for each in masks[1:]:
+        found = pc.or_(found, each)
+    return found
+
+
+def _values(column: Any, described: Column) -> Any:
+    column = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    if pa.types.is_null(described.kind):
+        return pa.nulls(len(column))
+    if described.epoch is not None:
+        return times_of(column, described.epoch)
+    return column if described.form is None else read_as(column, described.form)
+
+
+# --- lines ------------------------------------------------------------------------------------------------------------
+
+
+_ARRAY = re.compile(rb"(\xef\xbb\xbf)?\s*\[\s*[{\]]")
+
+
+def refuse_array(path: Path) -> NoReturn:
+    """A JSON array would be one line, or lines that are no rows."""
+    raise DataError(
+        f"`{path}` is a JSON array; JSON lines are wanted, an object on each line: "
+        f"jq -c '.[]' {path.name} > lines.json makes them"
+    )
+
+
+def refuse_arrays(files: Iterable[Path]) -> None:
+    """Look at how files begin."""
+    for path in files:
+        with readable(path), pa.input_stream(str(path), compression="detect") as file:
+            if _ARRAY.match(file.read(1 << 10)):
+                refuse_array(path)
+
+
+def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    """A file in pieces of whole lines, and the number of the first line of each."""
+    with pa.input_stream(str(path), compression="detect") as file:
+        rest, line, begin = b"", 1, True
+        while piece := file.read(BYTES_AT_ONCE):
+            if begin and _ARRAY.match(piece):
+                refuse_array(path)
+            begin = False
+            head, newline, tail = piece.rpartition(b"\n")
+            if newline:
+                whole = rest + head + newline
+                if whole.strip():
+                    yield line, whole
+                line += whole.count(b"\n")
+            rest = tail if newline else rest + piece
+        if rest.strip():
+            yield line, rest + b"\n"
+
+
+def _line(chunk: bytes, begin: int, row: int) -> int:
+    """The line of a row: lines without anything are no rows."""
+    full = (number for number, line in enumerate(chunk.split(b"\n")) if line.strip())
+    return begin + next((number for place, number in enumerate(full) if place == row), 0)
+
+
+def _looked_at(path: Path, chunk: bytes, reading: Reading) -> tuple[Any, pa.Schema]:
+    """What Arrow finds in lines; it takes some texts for times, which here are texts at first."""
+    try:
+        schema = pa.json.read_json(pa.BufferReader(chunk), _whole(chunk)).schema
+        schema = pa.schema([(each.name, _as_text(each.type)) for each in schema])
+        return _read(chunk, schema), schema
+    except (pa.ArrowInvalid, UnicodeDecodeError):
+        if reading.bad_rows != "skip":
+            raise
+    lines = [line for line in chunk.split(b"\n") if line.strip()]
+    if len(lines) == 1:
+        return None, pa.schema([])
+    schemas = []
+    for half in (lines[: len(lines) // 2], lines[len(lines) // 2 :]):
+        schemas.append(_looked_at(path, b"\n".join(half) + b"\n", reading)[1])
+    schema = unified(schemas, [path], "permissive")
+    kept = b"".join(line + b"\n" for line in lines if _fits(line, schema))
+    return (_read(kept, schema) if kept else None), schema
+
+
+def _fits(line: bytes, schema: pa.Schema) -> bool:
+    with suppress(pa.ArrowInvalid, UnicodeDecodeError):
+        _read(line + b"\n", schema)
+        return True
+    return False
+
+
+def _as_text(kind: pa.DataType) -> pa.DataType:
+    if pa.types.is_timestamp(kind):
+        return pa.string()
+    if pa.types.is_list(kind):
+        return pa.list_(_as_text(kind.value_type))
+    if pa.types.is_struct(kind):
+        return pa.struct([(each.name, _as_text(each.type)) for each in kind])
+    return kind
+
+
+def _read(chunk: bytes, schema: pa.Schema) -> pa.Table:
+    options = pa.json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore")
+    return pa.json.read_json(pa.BufferReader(chunk), _whole(chunk), options).select(schema.names)
+
+
+def _parsed(path: Path, chunk: bytes, schema: pa.Schema, begin: int, bad: BadRows) -> Iterator[tuple[int, pa.Table]]:
+    """Rows of lines, and the number of the first; lines that are no rows of these columns are found by halving."""
+    try:
+        yield 0, _read(chunk, schema)
+        return
+    except (pa.ArrowInvalid, UnicodeDecodeError):
+        lines = [(number, line) for number, line in enumerate(chunk.split(b"\n")) if line.strip()]
+    yield from _halved(path, lines, 0, schema, begin, bad)
+
+
+def _halved(
+    path: Path, lines: Sequence[tuple[int, bytes]], first: int, schema: pa.Schema, begin: int, bad: BadRows
+) -> Iterator[tuple[int, pa.Table]]:
+    try:
+        yield first, _read(b"".join(line + b"\n" for _, line in lines), schema)
+        return
+    except (pa.ArrowInvalid, UnicodeDecodeError):
+        pass
+    if len(lines) == 1:
+        number, line = lines[0]
+        bad.meet(1, BadRow(path, begin + number, *_why(line, schema)))
+        return
+    middle = len(lines) // 2
+    yield from _halved(path, lines[:middle], first, schema, begin, bad)
+    yield from _halved(path, lines[middle:], first + middle, schema, begin, bad)
+
+
+def _why(line: bytes, schema: pa.Schema) -> tuple[str, str]:
+    """What is wrong with a line, that is no object of JSON or has a value of another type, and what can be done."""
+    text = line.decode("utf-8", "backslashreplace").strip()
+    try:
+        row = json.loads(text)
+    except json.JSONDecodeError as error:
+        return f" is no JSON ({error.msg} at sign {error.pos + 1}): {shown(text)}", OF_LINES
+    if not isinstance(row, dict):
+        return f" is no object of JSON: {shown(text)}", OF_LINES
+    for each in schema:
+        if each.name in row:
+            one = json.dumps({each.name: row[each.name]}).encode()
+            if not _fits(one, pa.schema([each])):
+                said = json.dumps(row[each.name], ensure_ascii=False)
+                return f", column {each.name}: {said} is no {each.type}", OF_VALUES
+    return f" cannot be read: {shown(text)}", OF_LINES
+
+
+def _whole(chunk: bytes) -> Any:
+    """Read it as one block, however long its lines are."""
+    return pa.json.ReadOptions(block_size=len(chunk) + 1)
+
+
+def unified(schemas: Sequence[pa.Schema], files: Sequence[Path], promote: str = "default") -> pa.Schema:
+    """The columns of several files."""
+    try:
+        return pa.unify_schemas(list(schemas), promote_options=promote)
+    except (pa.ArrowException, ValueError) as error:
+        raise SchemaError(f"the files, from `{files[0]}` on, are not of one type: {error}") from None
