@@ -62,12 +62,19 @@ def in_order(pages: Sequence[Page], schema: pa.Schema) -> pa.Table:
 def _overlapping(pages: Sequence[Page]) -> list[list[Page]]:
     """The pages in groups: all matches of a group come before those of the next one."""
     groups: list[list[Page]] = []
-    last = (-1, -1)
+    lasts: list[tuple[int, int]] = []  # of each group, the last match
     for page in pages:
         if not page.rows.num_rows:  # matches that hold no event of what is shown
             continue
-        if not groups or last <= (page.ends[0], page.starts[0]):
-            groups.append([])
-        groups[-1].append(page)
-        last = max(last, (page.ends[-1], page.starts[-1]))
+        first, last = (page.ends[0], page.starts[0]), (page.ends[-1], page.starts[-1])
+        while len(groups) > 1 and lasts[-2] > first:  # what waited may belong before several groups
+            later, end = groups.pop(), lasts.pop()
+            groups[-1] += later
+            lasts[-1] = max(lasts[-1], end)
+        if groups and lasts[-1] > first:
+            groups[-1].append(page)
+            lasts[-1] = max(lasts[-1], last)
+        else:
+            groups.append([page])
+            lasts.append(last)
     return groups
