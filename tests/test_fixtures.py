@@ -104,6 +104,7 @@ ANALYSES: dict[str, Callable[[Acea], object]] = {
     "passing_transitions": lambda a: transitions(a, analysis.passing_transitions(a)),
     "uses_positions": analysis.uses_positions,
     "reactions": lambda a: listed(map(terms_text, analysis.reactions(a))),
+    "beginnings": lambda a: listed(map(terms_text, analysis.beginnings(a))),
     "longest_run": lambda a: "no limit" if (limit := analysis.longest_run(a)) is None else limit,
 }
 

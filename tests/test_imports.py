@@ -26,6 +26,7 @@ LAYERS = """
     engine.results
     engine.session engine.keeping engine.absence
     engine.summaries
+    engine.begun
     engine.comparisons
     engine.compiled_query
     engine.shared_tests

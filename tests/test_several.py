@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import acelera as ac
-from acelera.engine import shared_tests
+from acelera.engine import begun, shared_tests
 from acelera.language import ast
 from strategies import KEPT_MATCHES, absences, checked_query, long_cases, long_stream
 from tied import tied
@@ -71,6 +72,26 @@ def several_cases(draw: st.DrawFn) -> tuple[dict[str, tuple[ac.Query, str]], pa.
 @given(case=several_cases(), data=st.data())
 def test_each_finds_what_it_finds_alone(case: tuple[dict[str, tuple[ac.Query, str]], pa.Table], data: Any) -> None:
     named, table = case
+    with narrowing(data):
+        compare(named, table, data)
+
+
+@contextmanager
+def narrowing(data: Any) -> Iterator[None]:
+    """Mostly, it is always looked where matches have begun, over short parts of the stream, and keys are forgotten."""
+    if not data.draw(st.integers(0, 3)):
+        yield
+        return
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("acelera.several.ROWS_AT_ONCE", data.draw(st.sampled_from([1, 7, 40])))
+        patch.setattr(shared_tests, "LEAST_REACTING", data.draw(st.sampled_from([0, 0.3])))
+        patch.setattr(shared_tests, "MOST_BEGINNING", data.draw(st.sampled_from([0.2, 1])))
+        patch.setattr(begun, "MOST_KEYS", data.draw(st.sampled_from([1, 1 << 21])))
+        yield
+
+
+def compare(named: dict[str, tuple[ac.Query, str]], table: pa.Table, data: Any) -> None:
+    """What each of some queries finds alone, and what all find in one pass."""
     if data.draw(st.booleans()):
         table = table.take(pa.array(data.draw(st.permutations(range(table.num_rows)))))
     limit = data.draw(st.sampled_from([None, None, 3]))

@@ -25,6 +25,7 @@ from acelera.spelling import warn_of_missing_types
 from acelera.tables import refuse_bad_text, to_arrow
 
 if TYPE_CHECKING:  # and in functions, where they are needed: the engine takes a while to be imported
+    from acelera.engine.begun import Placed
     from acelera.engine.compiled_query import CompiledQuery
     from acelera.engine.session.pages import Page
     from acelera.engine.session.session import Session
@@ -262,11 +263,14 @@ def _reading(query: CompiledQuery) -> str:
 
 @dataclass(frozen=True)
 class _Part:
-    """Some of the events, in order: their rows, the rows' numbers for people, and which tests hold."""
+    """Some of the events, in order: their rows, the rows' numbers for people, which tests hold, and where they stand,
+    for each set of keys.
+    """
 
     rows: pa.Table
     numbers: Any
     told: Told
+    placed: Mapping[tuple[str, ...], Placed]
 
 
 class _Events:
@@ -308,18 +312,22 @@ class _Events:
         return found
 
     def _looked_at(self, rows: pa.Table, numbers: Any) -> Iterator[_Part]:
+        from acelera.engine.begun import Placed
         from acelera.engine.shared_tests import one_batch
 
+        placings = self.shared.placings(self._schema)
         for at in range(0, rows.num_rows, ROWS_AT_ONCE):
             batch = one_batch(rows.slice(at, ROWS_AT_ONCE))
             told = self.shared.read(batch)
-            yield _Part(pa.Table.from_batches([batch]), numbers[at : at + batch.num_rows], told)
+            placed = {keys: Placed(batch, placing) for keys, placing in placings.items()}
+            yield _Part(pa.Table.from_batches([batch]), numbers[at : at + batch.num_rows], told, placed)
 
     def pages(self, session: Session, number: int) -> Iterator[Page]:
         """The matches that a query finds in the events which matter to it."""
         reader: Reader = self.shared.readers[number]
+        begun = reader.begun()
         for part in self._parts:
-            rows = reader.rows(part.told)
+            rows = reader.rows(part.told, part.placed.get(reader.keys), begun)
             if rows is None or len(rows):
                 numbers = part.numbers if rows is None else part.numbers[rows]
                 table = part.rows.select(session.incoming.columns)

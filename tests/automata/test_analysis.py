@@ -11,6 +11,7 @@ import pytest
 from hypothesis import assume, event, given
 
 from acelera.automata.analysis import (
+    beginnings,
     is_unambiguous,
     longest_run,
     needed_registers,
@@ -95,6 +96,15 @@ def test_events_that_nothing_reacts_to_can_be_dropped(case: Case) -> None:
         return (c.start, c.end, repr(bags))
 
     assert {restored(c) for c in accepted(automaton, renumbered)} == {plain(c) for c in accepted(automaton, events)}
+
+
+@given(cases())
+def test_matches_begin_with_beginnings(case: Case) -> None:
+    automaton, events = automaton_of(case)
+    asked = beginnings(automaton)
+    for found in accepted(automaton, events):
+        first = Environment(events[found.start - 1])
+        assert any(all(term.value(first) is True for term in tests) for tests in asked)
 
 
 @given(cases())

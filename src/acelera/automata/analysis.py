@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from itertools import product
 
 from acelera.automata.contradictions import impossible
@@ -182,13 +182,21 @@ def reactions(automaton: Acea) -> list[tuple[Term, ...]]:
 
     An event that satisfies none of them changes nothing, unless contiguity or positions are used.
     """
-    found: dict[tuple[Term, ...], None] = {}
+    taken: list[Transition] = []
     for each in (automaton, *automaton.guards):
         passing = set(passing_transitions(each))
-        for t in each.transitions:
-            if t not in passing:
-                found[tuple(term for term in t.label.predicate if is_one_event(term))] = None
-    return list(found)
+        taken += (t for t in each.transitions if t not in passing)
+    return _asked(taken)
+
+
+def beginnings(automaton: Acea) -> list[tuple[Term, ...]]:
+    """What an event must satisfy to be the first of a match: one of these conjunctions."""
+    return _asked(t for t in automaton.transitions if t.source == automaton.initial)
+
+
+def _asked(transitions: Iterable[Transition]) -> list[tuple[Term, ...]]:
+    """What some transitions ask of the event in hand alone."""
+    return list(dict.fromkeys(tuple(filter(is_one_event, t.label.predicate)) for t in transitions))
 
 
 def is_one_event(term: Term) -> bool:

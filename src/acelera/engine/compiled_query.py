@@ -125,6 +125,15 @@ class CompiledQuery:
         return None if self.counts_events or () in self.plan.reactions else self.plan.reactions
 
     @property
+    def beginnings(self) -> tuple[tuple[Term, ...], ...] | None:
+        """What an event must satisfy to be the first of a match, one of these conjunctions of tests; None if events
+        that stand in no match, nor between the events of one, may matter as well, or if any may be the first.
+        """
+        plan = self.plan
+        others_matter = distances_matter(self.checked, plan) or plan.absences or plan.neighbours
+        return None if others_matter or () in plan.beginnings else plan.beginnings
+
+    @property
     def counts_events(self) -> bool:
         """Whether it matters where an event stands, so that none can be left out."""
         return distances_matter(self.checked, self.plan) or self.plan.uses_contiguity

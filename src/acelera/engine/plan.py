@@ -13,7 +13,15 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from acelera.automata.analysis import does_nothing, is_idle, may_part, reactions, uses_contiguity, uses_positions
+from acelera.automata.analysis import (
+    beginnings,
+    does_nothing,
+    is_idle,
+    may_part,
+    reactions,
+    uses_contiguity,
+    uses_positions,
+)
 from acelera.automata.labels import Label, Mark, Marks
 from acelera.automata.model import Absence, Acea, Transition
 from acelera.automata.simplify import simplify
@@ -93,6 +101,7 @@ class Plan:
     `uses_positions`: it asks for the number of a position, rather than which comes first.
     `uses_contiguity`: it matters that an event stands right after another.
     `reactions`: what an event must satisfy for some state to react to it, one of these conjunctions of tests.
+    `beginnings`: the same for an event to be the first of a match.
     """
 
     states: int
@@ -108,6 +117,7 @@ class Plan:
     uses_positions: bool = field(default=True, repr=False)
     uses_contiguity: bool = field(default=True, repr=False)
     reactions: tuple[tuple[Term, ...], ...] = field(default=((),), repr=False)
+    beginnings: tuple[tuple[Term, ...], ...] = field(default=((),), repr=False)
 
     @cached_property
     def actions(self) -> tuple[Action, ...]:
@@ -182,7 +192,8 @@ def plan_of(automaton: Acea, schema: Schema, from_formula: bool) -> Plan:
         by_value=by_value,
         uses_positions=uses_positions(automaton),
         uses_contiguity=uses_contiguity(whole),
-        reactions=tuple(tuple(same.get(term, term) for term in tests) for tests in reactions(whole)),
+        reactions=tuple(tuple(same.get(term, term) for term in asked) for asked in reactions(whole)),
+        beginnings=tuple(tuple(same.get(term, term) for term in asked) for asked in beginnings(whole)),
     )
 
 

@@ -16,19 +16,25 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from acelera.automata.terms import Attr, Const, Sql, Term
+from acelera.engine.begun import Begun, Placed, Placing
 from acelera.engine.comparisons import Comparison, Stretches, comparison_of, is_number
 from acelera.engine.compiled_query import CompiledQuery
 from acelera.engine.frames import Frame, column_of, columns_of
 from acelera.engine.predicates.letters import LETTER, mask_of, over_columns
 from acelera.engine.session.incoming import asks_for_type
+from acelera.engine.window import Window, window_of
 from acelera.language import ast
 from acelera.language.schema import Schema
 from acelera.language.types import Kind
 
 Ints = npt.NDArray[Any]
+Bools = npt.NDArray[np.bool_]
 
 PER_WORD = 62
 """How many tests go into the bits of one word; of each query, so many are told to it."""
+
+LEAST_REACTING, MOST_BEGINNING = 1 / 16, 1 / 8
+"""It is asked where matches have begun if more events than this matter as such, and matches begin with fewer."""
 
 _FEW = 4
 """Words are told apart if there are so many times as many events."""
@@ -46,6 +52,25 @@ class Told:
 
     words: tuple[Ints, ...]
     codes: Ints | None
+
+    def of_events(self, known: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """What is known of each of the words, for each event."""
+        return known if self.codes is None else known[self.codes]
+
+    @cached_property
+    def each_code(self) -> Ints:
+        """For each event which of the words is its own."""
+        return np.arange(len(self.words[0])) if self.codes is None else self.codes
+
+    def share(self, words: Bools) -> float:
+        """The share of events that have one of some words."""
+        counts = self._counts
+        return float(counts[words].sum() / max(counts.sum(), 1))
+
+    @cached_property
+    def _counts(self) -> Ints:
+        """How many events have each of the words."""
+        return np.bincount(self.each_code, minlength=len(self.words[0]))
 
     @classmethod
     def of(cls, words: Sequence[Ints]) -> Told:
@@ -74,26 +99,39 @@ class Reader:
     """How one of several queries reads what was found out for all of them.
 
     Its own tests with the numbers `given` stand in those `places`; `reactions` are the places of tests of which all of
-    one group must hold for an event to matter to it, None if every event does. `types` are the places of tests that ask
-    for the type of an event.
+    one group must hold for an event to matter to it, None if every event does. `beginnings` are the same for an event
+    to be the first of a match, None if that says nothing of others. `types` are the places of tests that ask for the
+    type of an event.
     """
 
     given: tuple[int, ...]
     places: tuple[int, ...]
     reactions: tuple[tuple[int, ...], ...] | None
+    beginnings: tuple[tuple[int, ...], ...] | None
     types: tuple[int, ...]
+    keys: tuple[str, ...]
+    window: Window
 
-    def rows(self, told: Told) -> Ints | None:
-        """The events that matter; None if all do."""
-        if self.reactions is None:
-            return None
-        found = np.zeros(len(told.words[0]), np.bool_) if told.words else np.zeros(0, np.bool_)
-        for masks in self._masks:
-            holds: Any = True
-            for number, mask in masks.items():
-                holds = holds & (told.words[number] & mask == mask)
-            found |= holds
-        return np.flatnonzero(found if told.codes is None else found[told.codes])
+    def rows(self, told: Told, placed: Placed | None = None, begun: Begun | None = None) -> Ints | None:
+        """The events that matter; None if all do. Where the events stand, and when matches have begun, may be told."""
+        reacts = None if self.reactions is None else _any_holds(self.reactions, told)
+        if placed is None or begun is None or self.beginnings is None:
+            return None if reacts is None else np.flatnonzero(told.of_events(reacts))
+        begins = _any_holds(self.beginnings, told)
+        if reacts is None:
+            reacts = np.ones(len(begins), np.bool_)
+        found = None
+        if told.share(reacts) >= LEAST_REACTING and told.share(begins) <= MOST_BEGINNING:
+            found = begun.matters(placed, told.each_code, begins, reacts)
+        else:
+            begun.all_matter(placed)
+        if found is None and self.reactions is not None:
+            found = told.of_events(reacts)
+        return None if found is None else np.flatnonzero(found)
+
+    def begun(self) -> Begun | None:
+        """To be told when matches begin; None if that says nothing about which events matter."""
+        return None if self.beginnings is None else Begun(self.window)
 
     def letters(self, told: Told, rows: Ints | None) -> Ints:
         """The bits of the query's own tests, for some of the events."""
@@ -111,16 +149,19 @@ class Reader:
         found = table if rows is None else table.take(pa.array(rows))
         return found.append_column(LETTER, pa.array(self.letters(told, rows))) if self.given else found
 
-    @cached_property
-    def _masks(self) -> list[dict[int, int]]:
-        """For each reaction, the bits that must be set in each word."""
-        found = []
-        for places in self.reactions or ():
-            masks: dict[int, int] = {}
-            for number, shift in (divmod(place, PER_WORD) for place in places):
-                masks[number] = masks.get(number, 0) | 1 << shift
-            found.append(masks)
-        return found
+
+def _any_holds(groups: Sequence[Sequence[int]], told: Told) -> Bools:
+    """For each of the words, whether all tests of one group hold, which are given by their places."""
+    found = np.zeros(len(told.words[0]), np.bool_)
+    for places in groups:
+        masks: dict[int, int] = {}
+        for number, shift in (divmod(place, PER_WORD) for place in places):
+            masks[number] = masks.get(number, 0) | 1 << shift
+        holds: Any = True
+        for number, mask in masks.items():
+            holds = holds & (told.words[number] & mask == mask)
+        found |= holds
+    return found
 
 
 @dataclass(frozen=True)
@@ -145,6 +186,10 @@ class SharedTests:
         """The columns of the stream that tests look at here."""
         return {name for test, schema in self.here for name in columns_of(names_in(test), schema)}
 
+    def placings(self, schema: Schema) -> dict[tuple[str, ...], Placing]:
+        """What tells the keys of rows, for those readers to which it matters."""
+        return {reader.keys: Placing(reader.keys, schema) for reader in self.readers if reader.beginnings is not None}
+
     def read(self, batch: pa.RecordBatch, given: Sequence[Ints] = ()) -> Told:
         """Make the tests of some rows; `given` are the words that came with them."""
         words = [*given, *(word.read(batch) for word in self._words)]
@@ -156,7 +201,7 @@ class SharedTests:
         return [_Word.of(self.here[begin : begin + PER_WORD]) for begin in begins]
 
 
-_Test = tuple[int, Callable[[Frame], npt.NDArray[np.bool_]], Schema]
+_Test = tuple[int, Callable[[Frame], Bools], Schema]
 """The bit that a test sets, where it holds, and the schema of the events."""
 
 
@@ -267,16 +312,26 @@ def _reader(query: CompiledQuery, places: dict[tuple[ast.Expression, object], in
         number: places[_key(test, schema)] for number, test in enumerate(query.plan.tests) if is_shared(test, schema)
     }
     given = tuple(own)[:PER_WORD]
-    reactions = query.reactions
-    if reactions is not None:
-        reactions_at = tuple(
-            tuple(
-                places[_key(test, schema)] for test in asked if is_shared(test, schema) and _key(test, schema) in places
-            )
-            for asked in reactions
-        )
-        known = None if () in reactions_at else reactions_at
-    else:
-        known = None
     types = tuple(place for number, place in own.items() if asks_for_type(query.plan.tests[number]))
-    return Reader(given, tuple(own[number] for number in given), known, types)
+    return Reader(
+        given,
+        tuple(own[number] for number in given),
+        _places_of(query.reactions, schema, places),
+        _places_of(query.beginnings, schema, places),
+        types,
+        tuple(key.name for key in query.checked.clauses.partition_by),
+        window_of(query.checked.clauses.within, schema),
+    )
+
+
+def _places_of(
+    groups: Sequence[Sequence[Term]] | None, schema: Schema, places: Mapping[tuple[ast.Expression, object], int]
+) -> tuple[tuple[int, ...], ...] | None:
+    """Where the shared tests of each group stand; None if a group has none, so that it may hold for any event."""
+    if groups is None:
+        return None
+    found = tuple(
+        tuple(places[_key(test, schema)] for test in asked if is_shared(test, schema) and _key(test, schema) in places)
+        for asked in groups
+    )
+    return None if () in found else found

@@ -28,7 +28,7 @@ from acelera.spark.worker_errors import told_in_short
 
 Batches = Iterator[pa.RecordBatch]
 
-ROWS_AT_ONCE = 1 << 18
+ROWS_AT_ONCE = 1 << 20
 """So many rows are dealt out together in a worker."""
 
 
@@ -60,7 +60,19 @@ def run_group(
         placed = moved.repartition(*(plain[key] for key in group.keys)).sortWithinPartitions(*order)
     else:
         placed = moved.repartition(1).sortWithinPartitions(*order)
-    return placed.mapInArrow(_reader(Reading(team, slices, until, most_per_event(frame))), spark_schema(team.result()))
+    reader = _reader(Reading(team, slices, until, most_per_event(frame)))
+    return _off_shelves(placed.mapInArrow(reader, spark_schema(team.shelved())), team)
+
+
+def _off_shelves(found: Any, team: Team) -> Any:
+    """The rows of each query in a column of its own."""
+    from pyspark.sql import functions
+
+    own = (
+        functions.when(functions.col(QUERY) == name, functions.col(shelf)).alias(name)
+        for name, shelf in team.shelves.items()
+    )
+    return found.select(*(name for name in found.columns if name in (QUERY, END_TIME)), *own)
 
 
 def together(frames: Sequence[Any], queries: Mapping[str, CompiledQuery]) -> Any:
@@ -120,7 +132,7 @@ class Reading:
 
 
 def _reader(reading: Reading) -> Callable[[Batches], Batches]:
-    columns = reading.team.result()
+    columns = reading.team.shelved()
 
     @told_in_short
     def read(batches: Batches) -> Batches:
@@ -133,17 +145,18 @@ def _reader(reading: Reading) -> Callable[[Batches], Batches]:
 def _pages(batches: Batches, reading: Reading) -> Batches:
     """The rows of the results. Sessions are opened for those queries to which a row matters, and for all summaries."""
     sessions: dict[str, Session] = {}
-    current = None
+    current, course = None, reading.team.course()
     for number, rows in _gathered(batches, reading):
         if number != current:
             yield from _rest(sessions, reading, current)
-            sessions, current = {}, number
-        for member, part in reading.team.deal(rows):
+            sessions, current, course = {}, number, reading.team.course()
+        for member, part in reading.team.deal(rows, course):
             if member.name not in sessions:
                 sessions[member.name] = member.session()
             session = sessions[member.name]
             pages = session.pages(part, starting_before=reading.end(number))
-            yield from map(member.labelled, watched_rows(session, pages, reading.most))
+            for found in watched_rows(session, pages, reading.most):
+                yield member.labelled(found, reading.team.shelves[member.name])
     if reading.slices is None:
         for member in reading.team.members:
             if member.query.checked.summary is not None and member.name not in sessions:
@@ -156,7 +169,7 @@ def _rest(sessions: Mapping[str, Session], reading: Reading, number: int | None)
         if member.name not in sessions:
             continue
         for page in sessions[member.name].rest(reading.end(number), until=reading.until):
-            yield member.labelled(page.rows)
+            yield member.labelled(page.rows, reading.team.shelves[member.name])
 
 
 def _gathered(batches: Batches, reading: Reading) -> Iterator[tuple[int | None, pa.Table]]:

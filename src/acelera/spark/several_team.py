@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
+from acelera.engine.begun import Begun, Placed, Placing
 from acelera.engine.compiled_query import CompiledQuery
 from acelera.engine.predicates.letters import LETTER
 from acelera.engine.session.session import Session
@@ -60,13 +61,20 @@ class Member:
         """A session that goes on from a snapshot."""
         return self.query.resume(snapshot, self.reader.given)
 
-    def labelled(self, rows: pa.RecordBatch) -> pa.RecordBatch:
-        """Rows of its result as they stand among those of other queries."""
+    def labelled(self, rows: pa.RecordBatch, column: str | None = None) -> pa.RecordBatch:
+        """Rows of its result as they stand among those of other queries, in this column or in one of its name."""
         shown = rows.select(self.shown)
-        columns = {QUERY: pa.repeat(self.name, rows.num_rows), self.name: shown.to_struct_array()}
+        columns = {QUERY: pa.repeat(self.name, rows.num_rows), column or self.name: shown.to_struct_array()}
         if self.end is not None:
             columns[END_TIME] = rows.column(self.end)
         return pa.RecordBatch.from_pydict(columns)
+
+
+class Course(NamedTuple):
+    """What is known of rows while they are read in order: their keys, and when matches of each query may have begun."""
+
+    placings: Mapping[tuple[str, ...], Placing]
+    begun: Sequence[Begun | None]
 
 
 @dataclass(frozen=True)
@@ -93,33 +101,54 @@ class Team:
         """What the columns that travel are called in a worker."""
         return [*self.columns, *self.words]
 
-    def deal(self, rows: pa.Table) -> Iterator[tuple[Member, pa.Table]]:
+    def course(self) -> Course:
+        """Of rows that are read in order, to their end."""
+        return Course(self.shared.placings(self.schema), [member.reader.begun() for member in self.members])
+
+    def deal(self, rows: pa.Table, course: Course) -> Iterator[tuple[Member, pa.Table]]:
         """To each query the rows that may matter to it, if there are some."""
-        for member, part in zip(self.members, self.parts(rows), strict=True):
+        for member, part in zip(self.members, self.parts(rows, course), strict=True):
             if part is not None:
                 yield member, part
 
-    def parts(self, rows: pa.Table) -> Iterator[pa.Table | None]:
+    def parts(self, rows: pa.Table, course: Course | None = None) -> Iterator[pa.Table | None]:
         """The same for all queries; None for those to which no row matters."""
         batch = one_batch(rows)
         rows = pa.Table.from_batches([batch])
         told = self.shared.read(batch, [batch.column(name).to_numpy() for name in self.words])
-        for member in self.members:
-            own = member.reader.rows(told)
+        placings, all_begun = course or Course({}, [None] * len(self.members))
+        placed = {keys: Placed(batch, placing) for keys, placing in placings.items()}
+        for member, begun in zip(self.members, all_begun, strict=True):
+            own = member.reader.rows(told, placed.get(member.reader.keys), begun)
             some = rows.num_rows if own is None else len(own)
             yield member.reader.read(rows.select(member.columns), told, own) if some else None
 
-    def result(self) -> pa.Schema:
-        """The columns of the rows of all queries together."""
-        return result_schema({member.name: member.query for member in self.members}, self.schema)
+    @cached_property
+    def shelves(self) -> Mapping[str, str]:
+        """The column in which the rows of each query leave a worker: queries with results of one type share theirs."""
+        kinds: dict[str, str] = {}
+        return {name: kinds.setdefault(str(kind), f"rows{len(kinds)}") for name, kind in self._kinds.items()}
+
+    def shelved(self) -> pa.Schema:
+        """The columns of the rows of all queries together, as they leave a worker."""
+        known = dict(zip(self.shelves.values(), self._kinds.values(), strict=True))
+        return pa.schema([*_about_rows(self.schema), *(pa.field(name, kind) for name, kind in known.items())])
+
+    @property
+    def _kinds(self) -> dict[str, pa.DataType]:
+        return {member.name: _struct_of(member.query) for member in self.members}
 
 
-def result_schema(queries: Any, schema: Schema) -> pa.Schema:
+def result_schema(queries: Mapping[str, CompiledQuery], schema: Schema) -> pa.Schema:
     """The columns of one frame for the rows of several queries."""
-    fields = [pa.field(QUERY, pa.string())]
-    if schema.time is not None:
-        fields.append(pa.field(END_TIME, schema.time.arrow))
-    for name, query in queries.items():
-        own = [each for each in query.result_schema if each.name != _END]
-        fields.append(pa.field(name, pa.struct(own)))
-    return pa.schema(fields)
+    return pa.schema([*_about_rows(schema), *(pa.field(name, _struct_of(query)) for name, query in queries.items())])
+
+
+def _about_rows(schema: Schema) -> list[pa.Field[Any]]:
+    """The columns that tell whose a row is, and when its match ends."""
+    end = [] if schema.time is None else [pa.field(END_TIME, schema.time.arrow)]
+    return [pa.field(QUERY, pa.string()), *end]
+
+
+def _struct_of(query: CompiledQuery) -> pa.DataType:
+    return pa.struct([each for each in query.result_schema if each.name != _END])

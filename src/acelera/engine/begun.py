@@ -1,0 +1,168 @@
+"""Which rows may matter to a query since one of its matches may have begun.
+
+Between the first event of a match and its last lies no more than the window. So a row with which no match can begin
+matters only if one may have begun within the window before it, among rows of its key. How rows of a key that are equal
+under order_by stand to each other is not looked at: all of them may matter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from acelera.engine.frames import Frame
+from acelera.engine.jit import Array, kernel
+from acelera.engine.session.keys import Keys
+from acelera.engine.session.order import compare_adjacent, order_columns
+from acelera.engine.storage.growing import grown
+from acelera.engine.ticks import FAR_PAST
+from acelera.engine.window import Window
+from acelera.errors import DataError
+from acelera.language.schema import Schema
+
+Ints = npt.NDArray[Any]
+Bools = npt.NDArray[np.bool_]
+
+MOST_KEYS = 1 << 21
+"""If more keys than this have come, they are forgotten, and it is taken that a match has begun in each."""
+
+
+class Standing(NamedTuple):
+    """The key of each row, and whether it may be `tied` with another row of its key, here or in another batch.
+
+    Keys were forgotten `forgotten` times before.
+    """
+
+    keys: Ints
+    tied: Bools
+    forgotten: int
+
+
+class Placing:
+    """Tells the keys of rows, for all queries that are partitioned by them."""
+
+    def __init__(self, partition_by: Sequence[str], schema: Schema) -> None:
+        self.schema, self._partition_by = schema, tuple(partition_by)
+        self._keys, self._forgotten = Keys(self._partition_by, schema), 0
+
+    def read(self, frame: Frame) -> Standing | None:
+        """Where some rows stand; None if one of them has no place. Who reads that one, says so."""
+        try:
+            order = order_columns(frame.batch, self.schema, None)
+        except DataError:
+            return None
+        if len(self._keys) > MOST_KEYS:
+            self._keys, self._forgotten = Keys(self._partition_by, self.schema), self._forgotten + 1
+        keys = self._keys.read(frame)
+        return Standing(keys, _tied(order, keys, len(self._keys)), self._forgotten)
+
+
+class Placed:
+    """Some rows in order; where they stand is found out when somebody asks, once."""
+
+    def __init__(self, batch: pa.RecordBatch, placing: Placing) -> None:
+        self.frame = Frame(batch, np.zeros(batch.num_rows, np.int64), placing.schema)
+        self._placing = placing
+
+    @cached_property
+    def standing(self) -> Standing | None:
+        """Where they stand."""
+        return self._placing.read(self.frame)
+
+
+def _tied(order: Sequence[Any], keys: Ints, count: int) -> Bools:
+    """Which of some rows are equal under order_by to others of their key, or may be to those of other batches."""
+    tied = np.zeros(len(keys), np.bool_)
+    if not order or not len(keys):
+        return tied
+    _, equal = compare_adjacent(order)
+    if equal.any():
+        groups = np.concatenate((np.zeros(1, np.int64), np.cumsum(~equal)))
+        find_tied(keys, groups, np.full(count, -1, np.int64), tied)
+        tied |= (groups == 0) | (groups == groups[-1])
+    tied[0] = tied[-1] = True
+    return tied
+
+
+class Begun:
+    """When a match of a query may have begun: for each key, the tick of the last row with which one could begin."""
+
+    def __init__(self, window: Window) -> None:
+        self._window = window
+        self._last: Ints = np.zeros(0, np.int64)
+        self._others = int(FAR_PAST)  # the same for keys that were not heard of here
+        self._forgotten = 0
+
+    def all_matter(self, placed: Placed) -> None:
+        """It is not looked at these rows: a match may have begun in any key."""
+        if self._window.timed:
+            last = pc.max(placed.frame["time"].cast(pa.int64())).as_py()
+            self._forget(int(FAR_PAST) if last is None else last)
+        else:
+            self._forget(0)
+
+    def matters(self, placed: Placed, codes: Ints, begins: Bools, reacts: Bools) -> Bools | None:
+        """Whether each row may matter. The code of a row tells whether a match `begins` with it, and whether any state
+        `reacts` to it. None if it is not known where rows stand.
+        """
+        standing = placed.standing
+        if standing is None:
+            self.all_matter(placed)
+            return None
+        if standing.forgotten != self._forgotten:
+            self._forget(int(self._last.max(initial=FAR_PAST)))
+            self._forgotten = standing.forgotten
+        self._make_room(int(standing.keys.max(initial=-1)) + 1)
+        ticks = self._window.ticks(placed.frame) if self._window.timed else np.zeros(len(codes), np.int64)
+        ticks, found = np.maximum(ticks, FAR_PAST + 1), np.empty(len(codes), np.bool_)  # the far past is no tick
+        floors = np.maximum(self._window.floors(ticks), FAR_PAST + 1)
+        find_begun(standing.keys, codes, begins, reacts, standing.tied, ticks, floors, self._last, found)
+        return found
+
+    def _forget(self, tick: int) -> None:
+        """A match may have begun in any key, at this tick at the latest."""
+        self._last, self._others = np.zeros(0, np.int64), max(self._others, tick)
+
+    def _make_room(self, keys: int) -> None:
+        known = len(self._last)
+        if keys > known:
+            self._last = grown(self._last, max(keys, 2 * known)) if known else np.zeros(keys, np.int64)
+            self._last[known:] = self._others
+
+
+@kernel
+def find_tied(keys: Array, groups: Array, last: Array, tied: Array) -> None:
+    """Rows of one key and one group."""
+    for i in range(len(keys)):
+        before = last[keys[i]]
+        if before >= 0 and groups[before] == groups[i]:
+            tied[before] = tied[i] = True
+        last[keys[i]] = i
+
+
+@kernel
+def find_begun(
+    keys: Array,
+    codes: Array,
+    begins: Array,
+    reacts: Array,
+    tied: Array,
+    ticks: Array,
+    floors: Array,
+    last: Array,
+    found: Array,
+) -> None:
+    """Whether a match begins with a row, or some state reacts to it, and a match may have begun since its floor."""
+    for i in range(len(keys)):
+        key, code = keys[i], codes[i]
+        if begins[code]:
+            last[key] = ticks[i]
+            found[i] = True
+        else:
+            found[i] = reacts[code] and (tied[i] or last[key] >= floors[i])
