@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import difflib
 import sys
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from typing import NamedTuple
@@ -265,6 +266,16 @@ def listing(names: Collection[str]) -> str:
 
 
 _MOST_LISTED = 50
+
+
+@contextmanager
+def of_query(name: str) -> Iterator[None]:
+    """Errors say which of several queries they are of."""
+    try:
+        yield
+    except AceleraError as error:
+        error.args = (f"query `{name}`: {error}",)
+        raise
 
 
 def outside() -> int:

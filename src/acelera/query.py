@@ -113,8 +113,9 @@ class Query(CheckedQuery):
             For a streaming DataFrame: the checkpointLocation that the stream will be started with. One that belongs to
             another query is then refused here; without it, a worker refuses it when the next rows come.
         limit
-            How many matches to make at most: the first by where they end, and a warning if there are more. Without it,
-            a result that does not fit into memory is a TooManyMatchesError. Of a summary it is the first rows. On
+            How many matches to make at most: the first by where they end, and a warning if there are more; with KEEP
+            and UNLESS … FOR, which wait for what comes, the first that are known. Without it, a result that does not
+            fit into memory is a TooManyMatchesError. Of a summary it is the first rows. On
             Spark it is `.limit` of the result: any of them, and no warning.
         rows
             What a row of the result is: one of the `"matches"`, or one of the `"events"` of their variables, with a

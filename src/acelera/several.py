@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from itertools import chain
@@ -14,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from acelera.engine.session.bounds import check_limit, gathered, told_of_memory, warn_of_more
-from acelera.errors import AceleraError, UsageError, did_you_mean
+from acelera.errors import UsageError, did_you_mean, of_query
 from acelera.language.order_errors import refuse_early
 from acelera.language.schema import Schema
 from acelera.language.sorting import TIES, arranges
@@ -98,12 +97,12 @@ def run_all(
         raise UsageError("late_events=… is for streaming DataFrames: in a table no event comes late; leave it out")
     arrow = to_arrow(table)
     compiled = _compiled(queries, arrow.schema, order_by, type_column, event_type, shown, ties)
-    with _naming(next(iter(queries))):
+    with of_query(next(iter(queries))):
         complete = tick_of(until, next(iter(compiled.values())).schema)
     events, found = _Events(arrow, compiled, ties), {}
     refuse_early(complete, events.clock)
     for number, (name, each) in enumerate(compiled.items()):
-        with _naming(name):
+        with of_query(name):
             session = each.open(ties, events.shared.readers[number].given)
             with told_of_memory(session):
                 summarized = each.checked.summary is not None
@@ -193,7 +192,7 @@ def _compiled(
     schemas = _schemas(queries, described, order_by, type_column, event_type)
     found = {}
     for name, query in queries.items():
-        with _naming(name):
+        with of_query(name):
             found[name] = query.compiled(schemas[name], rows[name], ties)
     return found
 
@@ -208,7 +207,7 @@ def _schemas(
     """The schema of the stream for each query, with the fields of structs that any of them speaks of."""
     found = {}
     for name, query in queries.items():
-        with _naming(name):
+        with of_query(name):
             found[name] = query.stream_schema(described, order_by, type_column, event_type)
     fields = list(chain.from_iterable(each.fields for each in found.values()))
     return {name: each.with_fields(fields) for name, each in found.items()}
@@ -234,16 +233,6 @@ def _on_spark(
 
     frame, _ = described(frames, schema_of)
     return frame, _compiled(queries, first[0], order_by, type_column, event_type, rows, ties)
-
-
-@contextmanager
-def _naming(name: str) -> Iterator[None]:
-    """Errors say which query they are of."""
-    try:
-        yield
-    except AceleraError as error:
-        error.args = (f"query `{name}`: {error}",)
-        raise
 
 
 def _count(number: int, one: str, many: str) -> str:

@@ -50,7 +50,7 @@ def sql(spark: Any, text: str) -> Any:
 def _view(spark: Any, call: _Call) -> str:
     """The name of a view of the matches. The same call has the same one."""
     names = list(call.options)
-    values = spark.sql(f"SELECT {', '.join([call.query, *call.options.values()])}").first()
+    values = _literals(spark, call)
     if not isinstance(values[0], str):
         raise UsageError(f"{FUNCTION}(…): the first argument is the text of a query, not {call.query}")
     options = dict(zip(names, values[1:], strict=True))
@@ -59,6 +59,20 @@ def _view(spark: Any, call: _Call) -> str:
     name = f"{FUNCTION}_{hashlib.sha256(call.text.encode()).hexdigest()[:12]}"
     found.createOrReplaceTempView(name)
     return name
+
+
+def _literals(spark: Any, call: _Call) -> Any:
+    """The text of the query, and the values of the options."""
+    from pyspark.errors import AnalysisException
+
+    try:
+        return spark.sql(f"SELECT {', '.join([call.query, *call.options.values()])}").first()
+    except AnalysisException as error:
+        problem = str(error).splitlines()[0]
+        raise UsageError(
+            f"{FUNCTION}(…): the text of the query and the values of options are literals, as in order_by => 'ts'; "
+            f"Spark says: {problem}"
+        ) from None
 
 
 def _frame(spark: Any, table: str) -> Any:

@@ -288,3 +288,11 @@ def test_numbers_that_stand_where_floats_do(given: Any, method: str, rows: str) 
     assert told == expected.to_pylist()
     first = next(row for row in told if row.get("variable") == "x")["v"] if rows == "events" else told[0]["x"][0]["v"]
     assert first == float(given[0].as_py())
+
+
+def test_keys_that_are_fields_of_structs() -> None:
+    rows = [{"type": "A", "st": {"a": "x"}}, {"type": "A", "st": {"a": "y"}}]
+    query = ac.query("SELECT A.type MATCH A PARTITION BY st.a")
+    found = [query.run(rows, rows="events", method=method) for method in ("engine", *JUDGES)]
+    assert all(each.equals(found[0]) for each in found)
+    assert found[0].column("st_a").to_pylist() == ["x", "y"]

@@ -77,3 +77,20 @@ def test_sessions_compute_the_same(case: tuple[ast.Query, pa.Table], data: st.Da
         assert str(error) == expected
     finally:
         growing.SLACK = slack
+
+
+@pytest.mark.parametrize("method", ["engine", "automaton", "semantics"])
+@pytest.mark.parametrize(("kind", "value"), [(pa.int8(), -128), (pa.int32(), -(2**31)), (pa.uint8(), 255)])
+def test_what_is_computed_of_narrow_numbers_has_64_bits(method: str, kind: pa.DataType, value: int) -> None:
+    table = pa.table({"type": ["A", "A"], "v": pa.array([value, None], kind)})
+    query = ac.query(
+        "SELECT a.v, -a.v AS less, abs(a.v) AS size, sum(-a.v) AS total, max(-a.v) + 1 AS high, -max(a.v) AS low "
+        "MATCH A AS a FILTER -a.v <> 7"
+    )
+    found = query.run(table, method=method)
+    assert found.schema.types == [kind, *[pa.int64()] * 5]
+    assert [tuple(row.values()) for row in found.to_pylist()] == [
+        (value, -value, abs(value), -value, 1 - value, -value)
+    ]
+    total = ac.query("SUMMARIZE sum(-a.v) AS s, max(abs(a.v)) AS m MATCH A AS a").run(table.slice(0, 1), method=method)
+    assert total.to_pylist() == [{"s": -value, "m": abs(value)}]

@@ -71,6 +71,7 @@ ALONE = """
     SELECT count(x), count(x.p), sum(x.p), min(x.p), max(x.p), avg(x.p), first(x.s), last(x.s), min(x.s), max(x.d), min(x.ts), sum(x.tiny), avg(x.n) MATCH ANY:{3} AS x
     SELECT count(x.p IGNORE NULLS), sum(x.p IGNORE NULLS), min(x.p IGNORE NULLS), max(x.g IGNORE NULLS), avg(x.p IGNORE NULLS), first(x.s IGNORE NULLS), nth(x.p IGNORE NULLS, 2), nth(x.p IGNORE NULLS, -2), nth(x.s, 2), nth(x.s, 9), sum(x.n IGNORE NULLS), avg(x.n IGNORE NULLS), sum(x.g) MATCH ANY:{3} AS x
     SELECT y.p - x.p AS rise, -x.n AS less, x.n * y.n AS both, y.n / x.n AS part, x.p < y.p AS higher, max(z.n) - x.n AS most, sum(z.n * 2) AS twice MATCH A AS x : B AS y : ANY:{2} AS z
+    SELECT -x.tiny AS less, sum(-y.tiny) AS total, max(-y.tiny) + 1 AS high, first(-y.tiny) AS one, avg(-y.tiny) AS mean, -min(y.tiny) AS low MATCH ANY AS x : ANY:{2} AS y
     SELECT x.n + 1 AS more, end, x.position, x.type, end_time, x.b, x.tiny, x.g MATCH STRICT(A AS x ; B)
 """
 
@@ -98,6 +99,20 @@ def test_the_jvm_alone(order_by: str, rows: pa.Table, frame: Any) -> None:
 def test_what_is_not_said_alone(rows: pa.Table, frame: Any) -> None:
     for text, why in NOT_ALONE.items():
         assert f"not in the JVM alone: {why}" in spark_part(ac.query(text), frame, "ts")
+
+
+def test_more_tests_than_a_number_has_bits(spark: Any) -> None:
+    columns = {f"w{n}": [(n * k) % 7 for k in range(9)] for n in range(64)}
+    table = pa.table({"type": ["A"] * 9, "ts": range(9), **columns})
+    asked = " AND ".join(f"a[w{n} >= 0]" for n in range(1, 64))
+    query = ac.query(f"SELECT end, a.ts MATCH A AS a : A AS b FILTER {asked} AND a[w0 < 1]")
+    assert agree(query, table, spark.createDataFrame(table, schema=spark_schema(table.schema))) == 8
+
+
+@pytest.mark.parametrize("days", [106_751_991, 106_751_992, 10**9])
+def test_windows_wider_than_time(rows: pa.Table, frame: Any, days: int) -> None:
+    for pattern in ("A : B", "A AS a ; B AS b FILTER a.n = 1 AND b.n = 2"):
+        assert agree(ac.query(f"SELECT start_time, end_time MATCH {pattern} WITHIN {days} DAYS"), rows, frame)
 
 
 def test_one_shuffle_one_sort_one_window_and_no_python(frame: Any, capsys: pytest.CaptureFixture[str]) -> None:

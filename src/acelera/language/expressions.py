@@ -49,10 +49,6 @@ class Function:
     result: Callable[[Sequence[Type]], Type | None]
 
 
-def _first(types: Sequence[Type]) -> Type:
-    return types[0]
-
-
 def _unified(types: Sequence[Type]) -> Type | None:
     both: Type | None = NULL
     for each in types:
@@ -65,10 +61,15 @@ def _chosen(types: Sequence[Type]) -> Type | None:
     return _unified(types[1:]) if types[0].kind is Kind.BOOL or types[0].vague else None
 
 
+def _wide(kind: Type) -> Type:
+    """What is computed of whole numbers has 64 bits, however few the column has."""
+    return INT if kind.kind is Kind.INT else kind
+
+
 _TEXT = frozenset({Kind.STRING})
 
 FUNCTIONS: dict[str, Function] = {
-    "abs": Function(1, 1, NUMBERS | {Kind.DURATION}, "a number", _first),
+    "abs": Function(1, 1, NUMBERS | {Kind.DURATION}, "a number", lambda types: _wide(types[0])),
     "floor": Function(1, 1, NUMBERS, "a number", lambda _: INT),
     "ceil": Function(1, 1, NUMBERS, "a number", lambda _: INT),
     "sqrt": Function(1, 1, NUMBERS, "a number", lambda _: FLOAT),
@@ -139,7 +140,7 @@ class _Checker:
                 self._boolean(operand, types[0], "NOT")
                 return BOOL
             case ast.Unary(_, operand):
-                return self._of_kind(types[0], NUMBERS | {Kind.DURATION}, "a minus needs a number", operand.span)
+                return _wide(self._of_kind(types[0], NUMBERS | {Kind.DURATION}, "a minus needs a number", operand.span))
             case ast.Binary(operator, left, right):
                 return self._binary(node, operator, (left, right), types)
             case ast.IsNull():

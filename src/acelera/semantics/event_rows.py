@@ -9,7 +9,7 @@ from acelera.language.checker import Checked
 from acelera.language.events import ComplexEvent, Event, Value
 from acelera.language.result import MATCH, VARIABLE, EventRows
 from acelera.language.schema import Schema
-from acelera.language.types import INT
+from acelera.language.types import INT, from_arrow
 from acelera.semantics.match_ids import Halves, event_number, match_id, term
 from acelera.semantics.queries import Matches, Partition, Row, complex_events, present, refuse_failures
 
@@ -57,6 +57,6 @@ def identity(c: ComplexEvent, partition: Partition, rows: EventRows, schema: Sch
         return event_number(variable, [*terms, *place("place", event.position)])
 
     keys = zip(rows.keys, partition.key, strict=True)
-    terms = [term(f"key {key.name}", value, schema.columns[key.name]) for key, value in keys]
+    terms = [term(f"key {key.name}", value, from_arrow(key.type)) for key, value in keys]
     terms += [*place("start", c.start), *place("end", c.end)]
     return match_id(terms, [number(variable, event) for variable in rows.all_variables for event in c(variable)])

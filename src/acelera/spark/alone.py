@@ -27,6 +27,7 @@ from acelera.spark.schemas import spark_type
 from acelera.spark.shown_in_jvm import POSITION, Made, shown
 from acelera.spark.slices import SLICE, Slices, micros_of
 from acelera.spark.spark_expressions import (
+    MOST_TESTS,
     JvmTests,
     check_expression,
     column_of_expression,
@@ -203,7 +204,8 @@ class _Asks:
         named = {
             part.name for test in self._tests for part in subterms(self._plan.tests[test]) if isinstance(part, Attr)
         }
-        self._by_letter = not columns_of(named, self._schema) <= {*moved.names, *self._schema.order_by}
+        spared = not columns_of(named, self._schema) <= {*moved.names, *self._schema.order_by}
+        self._by_letter = spared and len(self._tests) <= MOST_TESTS
 
     def _said(self, condition: ast.Expression) -> Any:
         return column_of_expression(

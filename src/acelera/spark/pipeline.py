@@ -11,11 +11,8 @@ from acelera.language.lowering import UnsupportedError
 from acelera.language.sorting import arranges
 from acelera.spark.alone import Alone, alone
 from acelera.spark.buckets import BUCKETS
-from acelera.spark.spark_expressions import refusal
+from acelera.spark.spark_expressions import MOST_TESTS, refusal
 from acelera.spark.summary_shares import Shares, batch_shares, stream_shares
-
-MOST_TESTS = 62
-"""How many tests go into the bits of one number."""
 
 
 @dataclass(frozen=True)

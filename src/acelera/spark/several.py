@@ -64,9 +64,10 @@ def _refuse_taken(queries: Mapping[str, Any], late_events: str | None, tells_cas
     taken = next((name for name in queries if name in own), None)
     alike = (taken, taken) if taken else None if tells_case else names_alike([*own, *queries])
     if alike is not None:
+        beside = "that of late_events" if alike[0] == late_events else f"`{alike[0]}`"
         raise UsageError(
-            f"the query `{alike[1]}` would be a column beside `{alike[0]}`, which Spark does not tell apart; give the "
-            "query another name"
+            f"the query `{alike[1]}` would be a column beside {beside}, which Spark does not tell apart; give "
+            "the query another name"
         )
 
 

@@ -12,6 +12,7 @@ import pyarrow as pa
 from acelera.engine.compiled_query import CompiledQuery
 from acelera.engine.session.session import Session
 from acelera.engine.window import window_of
+from acelera.errors import of_query
 from acelera.spark.batch import run_batch
 from acelera.spark.floods import most_per_event, watched_rows
 from acelera.spark.hosting import completed
@@ -151,12 +152,13 @@ def _pages(batches: Batches, reading: Reading) -> Batches:
             yield from _rest(sessions, reading, current)
             sessions, current, course = {}, number, reading.team.course()
         for member, part in reading.team.deal(rows, course):
-            if member.name not in sessions:
-                sessions[member.name] = member.session()
-            session = sessions[member.name]
-            pages = session.pages(part, starting_before=reading.end(number))
-            for found in watched_rows(session, pages, reading.most):
-                yield member.labelled(found, reading.team.shelves[member.name])
+            with of_query(member.name):
+                if member.name not in sessions:
+                    sessions[member.name] = member.session()
+                session = sessions[member.name]
+                pages = session.pages(part, starting_before=reading.end(number))
+                for found in watched_rows(session, pages, reading.most):
+                    yield member.labelled(found, reading.team.shelves[member.name])
     if reading.slices is None:
         for member in reading.team.members:
             if member.query.checked.summary is not None and member.name not in sessions:
@@ -168,8 +170,9 @@ def _rest(sessions: Mapping[str, Session], reading: Reading, number: int | None)
     for member in reading.team.members:
         if member.name not in sessions:
             continue
-        for page in sessions[member.name].rest(reading.end(number), until=reading.until):
-            yield member.labelled(page.rows, reading.team.shelves[member.name])
+        with of_query(member.name):
+            for page in sessions[member.name].rest(reading.end(number), until=reading.until):
+                yield member.labelled(page.rows, reading.team.shelves[member.name])
 
 
 def _gathered(batches: Batches, reading: Reading) -> Iterator[tuple[int | None, pa.Table]]:

@@ -18,6 +18,7 @@ import pyarrow as pa
 from acelera.engine.compiled_query import CompiledQuery
 from acelera.engine.session.order import order_columns, sorted_indices
 from acelera.engine.storage.snapshots import fingerprint_of, pack, unpack
+from acelera.errors import of_query
 from acelera.language.schema import Schema
 from acelera.spark.batch import Task
 from acelera.spark.buckets import BUCKETS, NEVER, Running
@@ -180,12 +181,14 @@ class Several:
 
     @property
     def told(self) -> Told:
-        """What all of them have counted; rows that tie and are dropped are those of one query after the other."""
+        """What all of them have counted; of rows that tie and are dropped, each reads those that matter to it, so they
+        are counted as by the query that has most of them.
+        """
         told = [each.told for each in self.kept]
         return Told(
             sum(each.matches or 0 for each in told),
-            sum(each.tied for each in told),
-            sum(each.dropped for each in told),
+            max(each.tied for each in told),
+            max(each.dropped for each in told),
             sum(each.partial_matches for each in told),
         )
 
@@ -199,13 +202,14 @@ class Several:
         for member, each, part in zip(self.team.members, self.kept, parts, strict=True):
             if part is None and now < each.due:
                 continue
-            if each.running is None:
-                each.running = self._opened(member, each)
             given = each.told.matches or 0
-            for found in each.running.advance(part, now):
-                given += found.num_rows
-                if found.num_rows:
-                    yield member.labelled(found)
+            with of_query(member.name):
+                if each.running is None:
+                    each.running = self._opened(member, each)
+                for found in each.running.advance(part, now):
+                    given += found.num_rows
+                    if found.num_rows:
+                        yield member.labelled(found)
             told = each.running.told
             each.due = each.running.due
             each.told = told._replace(matches=given) if told.matches is None else told

@@ -32,8 +32,9 @@ class Slices:
     def of(cls, frame: Any, query: CompiledQuery) -> Slices:
         """Slices for all processors; looks at the first and the last time of the frame."""
         first, last = _first_and_last(frame, query.schema)
-        window = window_of(query.checked.clauses.within, query.schema).width
-        assert window is not None
+        width = window_of(query.checked.clauses.within, query.schema).width
+        assert width is not None
+        window = min(width, last - first + 1)  # one that is wider holds no more
         slices = 2 * parallelism(frame)
         return cls(first, max(window + 1, (last - first) // slices + 1), window)
 

@@ -90,6 +90,10 @@ class JvmTests:
         return self._columns[test]
 
 
+MOST_TESTS = 62
+"""How many tests go into the bits of one number."""
+
+
 def letter_column(asked: Sequence[Term], tests: JvmTests) -> Any:
     """The tests that hold, as the bits of one number."""
     from pyspark.sql import functions
