@@ -41,18 +41,21 @@ class Keys:
         self.columns = tuple(columns)
         self._types = [schema.columns[name] for name in columns]
         self._rows = ByteRows()
-        self._known = WholeNumbers()
+        self._whole: WholeNumbers | None = None
+        if len(self._types) == 1 and is_whole(self._types[0].arrow):
+            self._whole = WholeNumbers(self._types[0].arrow)
 
     def __len__(self) -> int:
+        if self._whole is not None:
+            return len(self._whole)
         return len(self._rows) if self.columns else 1
 
     def read(self, frame: Frame) -> Ints:
         """The key of each event."""
         if not self.columns:
             return np.zeros(len(frame), np.int32)
-        if len(self.columns) == 1 and is_whole(frame[self.columns[0]]):
-            column = frame[self.columns[0]]
-            return self._known.numbers(column, lambda values: self._numbers([values]))
+        if self._whole is not None:
+            return self._whole.numbers(frame[self.columns[0]])
         if len(self) > len(frame) * FEW_AGAIN:
             columns = [frame[name] for name in self.columns]
             if not any(pa.types.is_dictionary(column.type) for column in columns):
@@ -74,7 +77,7 @@ class Keys:
 
     def numbers(self, column: Any) -> Ints:
         """The numbers of the values of a column, where keys are of one column."""
-        return self._read({self.columns[0]: column})
+        return self._read({self.columns[0]: column}) if self._whole is None else self._whole.numbers(column)
 
     def missing(self, frame: Frame) -> npt.NDArray[np.bool_]:
         """Whether one of the values is NULL or NaN: such an event has no value in common with any other."""
@@ -87,13 +90,15 @@ class Keys:
 
     def values(self) -> list[tuple[Value, ...]]:
         """The keys in order of their numbers."""
-        if not self.columns:
-            return [()]
-        return [self._key(self._rows.row(number)) for number in range(len(self))]
+        return self.some(np.arange(len(self)))
 
     def some(self, numbers: Ints) -> list[tuple[Value, ...]]:
         """The keys that have some numbers."""
-        return [self._key(self._rows.row(number)) if self.columns else () for number in numbers.tolist()]
+        if not self.columns:
+            return [()] * len(numbers)
+        if self._whole is not None:
+            return [(self._whole.value(number),) for number in numbers.tolist()]
+        return [self._key(self._rows.row(number)) for number in numbers.tolist()]
 
     def _key(self, row: bytes) -> tuple[Value, ...]:
         key: list[Value] = []
@@ -112,20 +117,27 @@ class Keys:
 
     def keep(self, keys: Ints) -> None:
         """Forget all other keys; these are numbered anew, in order."""
-        if self.columns:
-            moved = np.full(len(self), -1, np.int64)
-            moved[keys] = np.arange(len(keys))
-            self._known.keep(moved)
+        if self._whole is not None:
+            self._whole.keep(keys)
+        elif self.columns:
             self._rows.keep(keys)
 
     def dump(self, name: str) -> dict[str, Ints]:
         """All keys, for a snapshot."""
-        return self._rows.dump(name)
+        rows = self._rows
+        if self._whole is not None:
+            rows = ByteRows()
+            rows.hold(self._whole.rows)
+        return rows.dump(name)
 
     def load(self, name: str, sections: Mapping[str, Any]) -> None:
         """The keys of a snapshot."""
-        self._rows.load(name, sections)
-        self._known = WholeNumbers()
+        rows = ByteRows()
+        rows.load(name, sections)
+        if self._whole is not None:
+            self._whole.hold(name, rows.rows)
+        else:
+            self._rows = rows
 
 
 def _plain(kind: pa.DataType) -> pa.DataType:
