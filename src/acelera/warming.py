@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from itertools import product
 from pathlib import Path
 
 from acelera.errors import AceleraError
@@ -32,9 +33,24 @@ PARTS = {
     OTHERS: [
         "SUMMARIZE count(*) MATCH A ; B+ WITHIN 5 EVENTS",
         "SUMMARIZE count(*) MATCH A ; B+ OVER 6 EVENTS EVERY 2 EVENTS",
+        "SUMMARIZE sum(B.v), min(B.v), avg(B.f) MATCH A ; B+ WITHIN 5 EVENTS BY end",
+        "MATCH A+ KEEP LONGEST PER END",
+        "MATCH A ; B+ WITHIN 6 EVENTS KEEP LONGEST PER END",
+        "MATCH (A ; B+) AS x PARTITION BY s WITHIN 6 EVENTS KEEP SHORTEST APART",
+        "MATCH A ; B+ WITHIN 6 EVENTS KEEP ANY 2 PER START",
+        "SELECT stddev(x.f) MATCH A:+ AS x FILTER x[v > prev(v)] PARTITION BY s",
+        "SELECT start MATCH A AS a ; B AS b FILTER a.d * 2 < b.d WITHIN 3 EVENTS",
     ],
 }
-"""By tables, by registers, both also for what UNLESS forbids and for what is counted; by matrices, beside changes."""
+"""By tables, by registers, both also for what UNLESS forbids and for what is counted; by matrices, beside changes; what
+is kept; what looks back; value by value.
+"""
+
+TOGETHER = {
+    "pairs": "SELECT a.v MATCH A AS a ; B FILTER a.v = 0 PARTITION BY s WITHIN 5 SECONDS",
+    "runs": "MATCH A AS a : B FILTER a.v = 0 AND a.s = 'x' PARTITION BY s",
+}
+"""Several in one pass."""
 
 RULES = """
 monitor a partition by s; derived d(v, n);
@@ -71,6 +87,7 @@ def run(part: str) -> None:
     import pyarrow as pa
 
     import acelera as ac
+    from acelera.engine.results.gathering import taken
     from acelera.engine.summaries import adaptive_summarizer
 
     size, rng = 200, np.random.default_rng(1)
@@ -80,16 +97,23 @@ def run(part: str) -> None:
             "v": rng.integers(0, 5, size),
             "f": rng.random(size),
             "s": rng.choice(["x", "y"], size),
-            "ts": pa.array(np.arange(size) * 1_000_000, pa.timestamp("us")),
+            "d": pa.array(rng.integers(0, 5, size)).cast(pa.decimal128(19, 0)),
+            "ts": pa.array(np.arange(size) // 2 * 1_000_000, pa.timestamp("us")),
         }
     )
-    if part == OTHERS:  # matrices at once
-        ac.trepl(RULES).run({"a": ac.cdc.inserts(table, time="ts")})
+    if part == OTHERS:
+        rules, changes = ac.trepl(RULES), ac.cdc.inserts(table, time="ts")
+        rules.run({"a": changes})
+        queries = {name: ac.query(text) for name, text in TOGETHER.items()}
+        ac.run_all(queries, table, order_by="ts", ties="any")
+        for kind, places in product((pa.int8(), pa.int16(), pa.int32(), pa.int64()), (np.int32, np.int64)):
+            taken(pa.array([1, 2], kind), np.zeros(1, places))
+        # matrices at once
         adaptive_summarizer.NODES_PER_EVENT = adaptive_summarizer.AT_FIRST = 0
     for text in PARTS[part]:
         query = ac.query(text)
-        query.run(table, order_by="ts")
-        session = query.open(table.schema, order_by="ts")
+        query.run(table, order_by="ts", ties="keep")
+        session = query.open(table.schema, order_by="ts", ties="keep")
         session.push(table.slice(0, size // 2))
         query.resume(session.snapshot()).push(table.slice(size // 2))
 

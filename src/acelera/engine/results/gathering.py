@@ -31,6 +31,7 @@ def taken(column: Any, rows: Ints) -> Any:
         return column.take(pa.array(rows))
     size = kind.bit_width // 8
     numbers = np.frombuffer(column.buffers()[1], f"i{size}")[column.offset : column.offset + len(column)]
+    numbers.flags.writeable = False  # as most are: a kernel for either would be two
     found = np.empty(len(rows), f"i{size}")
     gather_numbers(numbers, rows, found)
     return pa.Array.from_buffers(kind, len(rows), [None, pa.py_buffer(found)])
