@@ -28,11 +28,16 @@ def rows(events: str, keys: str, times: list[int | None]) -> tuple[pa.RecordBatc
     return batch, np.array([KINDS[kind] for kind in events])
 
 
-def kept(*batches: tuple[str, str, list[int | None]], within: int | None = None, reacts: np.ndarray = REACTS) -> str:
+def kept(
+    *batches: tuple[str, str, list[int | None]],
+    within: int | None = None,
+    longest: int | None = None,
+    reacts: np.ndarray = REACTS,
+) -> str:
     """The rows that may matter, batch after batch."""
     placing, told = None, ""
     window = Window() if within is None else Window(within, timed=True)
-    known = Begun(window)
+    known = Begun(window, longest)
     for events, keys, times in batches:
         batch, codes = rows(events, keys, times)
         placing = placing or Placing(["k"], schema(pa.Table.from_batches([batch])))
@@ -59,6 +64,17 @@ def test_a_match_is_over_when_its_window_is() -> None:
 
 def test_where_all_events_count_those_between_matter() -> None:
     assert kept(("--a---", "xxxxxx", [0, 1, 2, 3, 4, 5]), within=2, reacts=ALL) == "x.xxxx"
+
+
+def test_no_more_rows_matter_than_a_match_can_have() -> None:
+    assert kept(("-a----a-", "xxxxxxxx", list(range(8))), longest=3, reacts=ALL) == "xxxx..xx"
+    assert kept(("-ab---b-", "xxyyxxxx", list(range(8))), longest=3, reacts=ALL) == "xx..xx.x"
+    assert kept(("-abab--b", "xxxxxxxx", list(range(8))), longest=2) == ".xxxx..x"
+    assert (
+        kept(("-a-", "xxx", [0, 1, 2]), ("-bbb-", "yxxxx", [3, 4, 5, 6, 7]), longest=3) == ".x. .xx.."
+    )  # nor does the last row count
+    # Those that are tied may all come before the one with which a match begins.
+    assert kept(("-abbbbb", "xxxxxxx", [0, 1, 1, 1, 2, 3, 4]), longest=2) == ".xxxx.x"
 
 
 def test_batches_go_on() -> None:

@@ -12,6 +12,8 @@ import pyarrow.compute as pc
 import pytest
 
 import acelera as ac
+from acelera.spark import several_batch
+from acelera.spark.several_tests import TeamTests
 from engine.test_sessions import long_stream, shown
 from spark.test_streaming import LATER, Files, last_row, late_events, shuffled, zoned
 from tied import tied
@@ -98,6 +100,45 @@ def test_a_batch(to_frame: Callable[[pa.Table], Any]) -> None:
     assert "  split by k: many keys a task" in told and "  within a task also by s: next, falls" in told
     assert "pass 3: sliced, wide" in told and "pass 4: places, counted" in told and "pass 5: merged" in told
     assert any("once for all" in line and "1 in Python" in line for line in told)
+
+
+RARE = {
+    "next": ac.query("SELECT k, A.v, end_time MATCH A : B FILTER A.v > 40 PARTITION BY k"),
+    "all": ac.query("SELECT A.v, count(x) AS n MATCH A ; (B OR C)+ AS x FILTER A.v > 45 WITHIN 3 SECONDS"),
+    "unless": ac.query("SELECT A.v, B.v AS w MATCH (A ; B) UNLESS C FILTER A.v > 40 PARTITION BY k WITHIN 20 SECONDS"),
+    "total": ac.query("SUMMARIZE count(*) AS n MATCH A ; C FILTER A.v > 40 PARTITION BY k, s WITHIN 30 SECONDS BY k"),
+    "one": ac.query("SELECT B.v MATCH B FILTER B.v > 40 PARTITION BY k WITHIN 1 SECOND"),
+}
+
+
+@pytest.mark.parametrize("ties", ["error", "drop", "any"])
+def test_rows_are_read_while_a_match_may_have_begun(
+    to_frame: Callable[[pa.Table], Any], ties: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = zoned(long_stream(800)) if ties == "error" else coming_twice(800, 5)
+    expected = {name: query.run(table, order_by="ts", ties=ties) for name, query in RARE.items()}
+    found = collected(ac.run_all(RARE, to_frame(table), order_by="ts", ties=ties))
+    assert {name: shown(each) for name, each in found.items()} == {name: shown(each) for name, each in expected.items()}
+    schemas = {name: query.stream_schema(table, "ts", "type", None) for name, query in RARE.items()}
+    compiled = {name: RARE[name].compiled(schemas[name], "matches", ties) for name in ("next", "unless", "total")}
+    monkeypatch.setattr(several_batch, "ROWS_AT_ONCE", 100)
+    tests = TeamTests.of(compiled, ties)
+    rows = to_frame(table).select(*tests.travelling()).toArrow()
+    at = f"c{tests.team.columns.index('ts')}"
+    batches = rows.sort_by(at).to_batches(max_chunksize=60)
+    dealt = {True: 0, False: 0}
+    for narrowed in dealt:
+        course = tests.team.course()
+        for batch in batches:
+            renamed = pa.Table.from_batches([batch]).rename_columns(tests.team.names)
+            parts = tests.team.parts(renamed, course if narrowed else None)
+            dealt[narrowed] += sum(part.num_rows for part in parts if part is not None)
+    assert dealt[True] < dealt[False] * (0.5 if ties == "error" else 1)
+    reader = several_batch._reader(several_batch.Reading(tests.team, None, None, None))
+    given = pa.Table.from_batches(list(reader(iter(batches))), schema=tests.team.shelved())
+    for name, shelf in tests.team.shelves.items():
+        own = given.filter(pc.equal(given.column("query"), name)).column(shelf)
+        assert shown(pa.Table.from_struct_array(own)) == shown(expected[name])
 
 
 def test_an_order_without_time_and_no_shuffle_for_rows_that_do_not_matter(to_frame: Callable[[pa.Table], Any]) -> None:

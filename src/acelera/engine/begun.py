@@ -1,8 +1,8 @@
 """Which rows may matter to a query since one of its matches may have begun.
 
-Between the first event of a match and its last lies no more than the window. So a row with which no match can begin
-matters only if one may have begun within the window before it, among rows of its key. How rows of a key that are equal
-under order_by stand to each other is not looked at: all of them may matter.
+Between the first event of a match and its last lies no more than the window, and no more events than a match can have.
+So a row with which no match can begin matters only if one may have begun so shortly before it, among rows of its key.
+How rows of a key that are equal under order_by stand to each other is not looked at: all of them may matter.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from acelera.engine.frames import Frame
 from acelera.engine.jit import Array, kernel
 from acelera.engine.session.keys import Keys
 from acelera.engine.session.order import compare_adjacent, order_columns
-from acelera.engine.storage.growing import grown
 from acelera.engine.ticks import FAR_PAST
 from acelera.engine.window import Window
 from acelera.errors import DataError
@@ -29,6 +28,7 @@ from acelera.language.schema import Schema
 Ints = npt.NDArray[Any]
 Bools = npt.NDArray[np.bool_]
 
+NO_LIMIT = 1 << 62
 MOST_KEYS = 1 << 21
 """If more keys than this have come, they are forgotten, and it is taken that a match has begun in each."""
 
@@ -91,12 +91,15 @@ def _tied(order: Sequence[Any], keys: Ints, count: int) -> Bools:
 
 
 class Begun:
-    """When a match of a query may have begun: for each key, the tick of the last row with which one could begin."""
+    """When a match of a query may have begun: for each key, the tick of the last row with which one could begin, and
+    how many of the next rows may belong to it. `longest` is how many events a match can have; None is no limit.
+    """
 
-    def __init__(self, window: Window) -> None:
-        self._window = window
+    def __init__(self, window: Window, longest: int | None) -> None:
+        self._window, self._following = window, NO_LIMIT if longest is None else longest - 1
         self._last: Ints = np.zeros(0, np.int64)
-        self._others = int(FAR_PAST)  # the same for keys that were not heard of here
+        self._left: Ints = np.zeros(0, np.int64)
+        self._others = int(FAR_PAST)  # the last tick for keys that were not heard of here
         self._forgotten = 0
 
     def all_matter(self, placed: Placed) -> None:
@@ -122,18 +125,20 @@ class Begun:
         ticks = self._window.ticks(placed.frame) if self._window.timed else np.zeros(len(codes), np.int64)
         ticks, found = np.maximum(ticks, FAR_PAST + 1), np.empty(len(codes), np.bool_)  # the far past is no tick
         floors = np.maximum(self._window.floors(ticks), FAR_PAST + 1)
-        find_begun(standing.keys, codes, begins, reacts, standing.tied, ticks, floors, self._last, found)
+        known = (self._last, self._left)
+        find_begun(standing.keys, codes, begins, reacts, standing.tied, ticks, floors, self._following, *known, found)
         return found
 
     def _forget(self, tick: int) -> None:
         """A match may have begun in any key, at this tick at the latest."""
-        self._last, self._others = np.zeros(0, np.int64), max(self._others, tick)
+        self._last, self._left, self._others = np.zeros(0, np.int64), np.zeros(0, np.int64), max(self._others, tick)
 
     def _make_room(self, keys: int) -> None:
         known = len(self._last)
         if keys > known:
-            self._last = grown(self._last, max(keys, 2 * known)) if known else np.zeros(keys, np.int64)
-            self._last[known:] = self._others
+            more = max(keys - known, known)
+            self._last = np.concatenate((self._last, np.full(more, self._others)))
+            self._left = np.concatenate((self._left, np.full(more, self._following)))
 
 
 @kernel
@@ -155,14 +160,20 @@ def find_begun(
     tied: Array,
     ticks: Array,
     floors: Array,
+    following: int,
     last: Array,
+    left: Array,
     found: Array,
 ) -> None:
-    """Whether a match begins with a row, or some state reacts to it, and a match may have begun since its floor."""
+    """Whether a match begins with a row, or some state reacts to it, and a match may have begun since its floor, of
+    which it may be among the `following` rows. Rows that are tied do not count, since one that begins it may come last.
+    """
     for i in range(len(keys)):
         key, code = keys[i], codes[i]
         if begins[code]:
-            last[key] = ticks[i]
+            last[key], left[key] = ticks[i], following
             found[i] = True
-        else:
-            found[i] = reacts[code] and (tied[i] or last[key] >= floors[i])
+            continue
+        found[i] = reacts[code] and (tied[i] or (left[key] > 0 and last[key] >= floors[i]))
+        if left[key] > 0 and not tied[i]:
+            left[key] -= 1

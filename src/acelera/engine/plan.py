@@ -17,6 +17,7 @@ from acelera.automata.analysis import (
     beginnings,
     does_nothing,
     is_idle,
+    longest_run,
     may_part,
     reactions,
     uses_contiguity,
@@ -101,7 +102,8 @@ class Plan:
     `uses_positions`: it asks for the number of a position, rather than which comes first.
     `uses_contiguity`: it matters that an event stands right after another.
     `reactions`: what an event must satisfy for some state to react to it, one of these conjunctions of tests.
-    `beginnings`: the same for an event to be the first of a match.
+    `beginnings`: the same for an event to be the first of a match. `longest`: how many events a match can have, those
+    between its own among them; None if there is no limit.
     """
 
     states: int
@@ -118,6 +120,7 @@ class Plan:
     uses_contiguity: bool = field(default=True, repr=False)
     reactions: tuple[tuple[Term, ...], ...] = field(default=((),), repr=False)
     beginnings: tuple[tuple[Term, ...], ...] = field(default=((),), repr=False)
+    longest: int | None = field(default=None, repr=False)
 
     @cached_property
     def actions(self) -> tuple[Action, ...]:
@@ -194,6 +197,7 @@ def plan_of(automaton: Acea, schema: Schema, from_formula: bool) -> Plan:
         uses_contiguity=uses_contiguity(whole),
         reactions=tuple(tuple(same.get(term, term) for term in asked) for asked in reactions(whole)),
         beginnings=tuple(tuple(same.get(term, term) for term in asked) for asked in beginnings(whole)),
+        longest=longest_run(whole),
     )
 
 

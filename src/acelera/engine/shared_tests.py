@@ -111,6 +111,7 @@ class Reader:
     types: tuple[int, ...]
     keys: tuple[str, ...]
     window: Window
+    longest: int | None
 
     def rows(self, told: Told, placed: Placed | None = None, begun: Begun | None = None) -> Ints | None:
         """The events that matter; None if all do. Where the events stand, and when matches have begun, may be told."""
@@ -131,7 +132,7 @@ class Reader:
 
     def begun(self) -> Begun | None:
         """To be told when matches begin; None if that says nothing about which events matter."""
-        return None if self.beginnings is None else Begun(self.window)
+        return None if self.beginnings is None else Begun(self.window, self.longest)
 
     def letters(self, told: Told, rows: Ints | None) -> Ints:
         """The bits of the query's own tests, for some of the events."""
@@ -321,6 +322,7 @@ def _reader(query: CompiledQuery, places: dict[tuple[ast.Expression, object], in
         types,
         tuple(key.name for key in query.checked.clauses.partition_by),
         window_of(query.checked.clauses.within, schema),
+        query.plan.longest,
     )
 
 
