@@ -393,6 +393,18 @@ def test_quotes_that_end(run: Run) -> None:
     assert [each["b"] for each in rows(run, "x.csv")] == ['2 "x"', "4\n5"]
 
 
+@pytest.mark.parametrize(
+    ("last", "value"),
+    [('"x\ny"', "x\ny"), ('""', ""), ('"he said ""no"""', 'he said "no"'), ('"x\r\ny"', "x\r\ny"), ("x\0y", "x\0y")],
+)
+def test_the_last_line_needs_no_end(run: Run, last: str, value: str) -> None:
+    put("x.csv", f"a,b\n0,z\n1,{last}")
+    assert [each["b"] for each in rows(run, "x.csv")] == ["z", value]
+    put("x.csv", f"a,b\n0,z\n1,{last},3")
+    assert run(ALL, "x.csv").stderr.startswith("error: x.csv, line 3: 3 values for 2 columns")
+    assert [each["a"] for each in rows(run, "x.csv", "--bad-rows", "skip")] == [0]
+
+
 def test_bad_lines_of_json(run: Run) -> None:
     put("x.json", '{"a": 1, "b": 2}\n\n{"a": 2, "b": "x"}\n{"a": 3, "b": 4}\n{"a":\n[1]\n')
     given = ["x.json", *schema(a="int", b="int")]

@@ -74,8 +74,8 @@ def guess_types(
                     valued[name] |= column.null_count < len(column)
                 size += texts.size
                 seen(texts.size)
-        if file.ragged and reading.bad_rows != "skip":
-            BadRows().meet(file.ragged, ragged(path, reading, len(names)))
+            if file.ragged and reading.bad_rows != "skip":
+                BadRows().meet(file.ragged, ragged(path, reading, len(names)))
         rows.append(size)
     return {name: chosen(candidates[name], valued[name], name in orders) for name in wanted}, rows
 
