@@ -419,6 +419,56 @@ def test_bad_lines_of_json(run: Run) -> None:
     assert len(rows(run, "x.json", "--bad-rows", "skip")) == 1
 
 
+def test_numbers_of_json_beyond_64_bits(run: Run) -> None:
+    """They are decimals, so that those that differ are not equal; with fractions among them, all are doubles."""
+    for numbers, kind in (
+        (["18446744073709551615", "18446744073709551614", "1"], "decimal128(20, 0)"),
+        (["-9223372036854775809", "1" + "0" * 30], "decimal128(38, 0)"),
+        (["100000000000000000000", "1.5"], "double"),
+        (["9223372036854775807"], "int64"),
+    ):
+        put("x.json", "".join(f'{{"id": {each}, "s": {{"l": [{each}]}}}}\n' for each in numbers))
+        found = rows(run, "x.json")
+        assert kinds() == {"id": kind, "s": f"struct<l: list<element: {kind}>>"}
+        assert [each["id"] for each in found] == [float(each) if kind == "double" else int(each) for each in numbers]
+    put("x.json", '{"n":1,"type":"A","id":18446744073709551615}\n{"n":2,"type":"B","id":18446744073709551614}\n')
+    query = "SELECT a.id AS a, b.id AS b FROM P MATCH A AS a ; B AS b FILTER a.id = b.id"
+    assert "2 events, 0 matches" in run(query, "x.json", "--order-by", "n").stderr
+
+
+NO_OBJECTS = [
+    ('{"a": 5}{"a": 6}', "is no JSON (Extra data at sign 9)"),
+    ('{"a": 5}garbage', "is no JSON (Extra data at sign 9)"),
+    ('{"a": 5},', "is no JSON (Extra data at sign 9)"),
+    ('{"a":\n{"b": 1}}', "is no JSON (Expecting value at sign 6)"),
+    ("{'a': 5}", "is no JSON (Expecting property name enclosed in double quotes at sign 2)"),
+    ('[{"a": 5}]', "is no object of JSON"),
+    ("null", "is no object of JSON"),
+    ('{"a": 5, "b": "gr\udcfcn"}', "has bytes that are not UTF-8"),
+]
+
+
+@pytest.mark.parametrize(("text", "says"), NO_OBJECTS)
+def test_a_line_of_json_is_one_object(run: Run, text: str, says: str) -> None:
+    """Whatever else it is, or holds beside one, is a bad row, whether a schema says the types or they are guessed."""
+    Path("x.json").write_bytes(
+        f'{{"a": 1, "b": "x"}}\n \n{{"a": 2}}\n{text}\n{{"a": 3}}\n'.encode(errors="surrogateescape")
+    )
+    for given in ([], schema(a="int", b="string")):
+        told = run(ALL, "x.json", *given)
+        assert told.exit_code == 1 and told.stderr.startswith(f"error: x.json, line 4 {says}: "), told.stderr
+        assert [each["a"] for each in rows(run, "x.json", "--bad-rows", "skip", *given)] == [1, 2, 3]
+
+
+def test_values_of_several_types_in_json(run: Run) -> None:
+    put("x.json", '{"s": {"a": 1}}\n\n{"s": {"a": 2}}\n{"s": {"a": "x"}}\n{"s": {"a": 3}}\n')
+    says = "error: x.json, line 4, column s.a: string here, number before; all values of a column must be of one type\n"
+    assert run(ALL, "x.json").stderr == says
+    put("x.json", '{"a": 1}\n{"a": "n/a"}\n')
+    told = run(ALL, "x.json", *schema(a="int"), "--null", "n/a").stderr
+    assert told == 'error: x.json, line 2, column a: "n/a" is no int64; --bad-rows skip leaves such rows out\n'
+
+
 def test_arrays_of_json(run: Run) -> None:
     for text in ('[{"a": 1}, {"a": 2}]\n', '[\n  {"a": 1},\n  {"a": 2}\n]\n', "\ufeff [ ]"):
         put("x.json", text)

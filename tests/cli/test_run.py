@@ -385,7 +385,7 @@ CASES: list[tuple[str, list[str], int, str]] = [
     ("some inputs with a name", ["SELL=ticks.csv", "broken.csv"], 2, "`broken.csv` is not"),
     ("elsewhere", ["s3://there/ticks.csv"], 2, "is not on this machine"),
     ("a broken parquet file", ["broken.parquet"], 1, "error: `broken.parquet` cannot be read"),
-    ("a broken JSON file", ["broken.json"], 1, "error: `broken.json` cannot be read"),
+    ("a broken JSON file", ["broken.json"], 1, "error: broken.json, line 2 is no JSON"),
     ("a broken CSV file", ["broken.csv"], 1, "error: broken.csv, line 3: 3 values for 2 columns"),
     ("an empty CSV file", ["empty.csv"], 1, "error: `empty.csv` cannot be read: Empty CSV file"),
     (
