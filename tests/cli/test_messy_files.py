@@ -228,6 +228,9 @@ def test_times_that_are_numbers(run: Run) -> None:
         result = run(window, name, "--order-by", "ts", "--time-format", written, "-o", "y.csv", "--overwrite")
         assert result.exit_code == 0, result.output
         assert Path("y.csv").read_text() == "ts\n2024-01-01T00:00:00.123000Z\n"
+    put("x.json", '{"ts": 1.704067200123456e18}\n{"ts": 1e21}\n')
+    found = rows(run, "x.json", "--time-format", "ts=epoch-ns", "--bad-rows", "skip")
+    assert [str(each["ts"]) for each in found] == ["2024-01-01 00:00:00.123456+00:00"]
     told = run(ALL, "x.parquet", "--time-format", "ts=%Y").stderr
     assert "names no month" in told
     told = run(ALL, "x.parquet", "--time-format", "ts=%Y-%m-%d").stderr
@@ -331,6 +334,22 @@ def test_files_of_bad_rows_alone(run: Run) -> None:
     assert "1 event, 1 match, 2 bad rows skipped, " in both.stderr
 
 
+@pytest.mark.parametrize(("name", "text"), [("x.csv", "a,b\n1,2,3\n4\n"), ("x.json", '{"a"\n4\n')])
+def test_files_in_which_no_row_can_be_read(run: Run, name: str, text: str) -> None:
+    """That there is none is no reason to say nothing."""
+    put(name, text)
+    put("y" + name, "a,b\n5,6\n" if name == "x.csv" else '{"a": 5}\n')
+    told = run(ALL, name, "--bad-rows", "skip").stderr
+    assert told.startswith(f"2 rows skipped; the first: {name}, line ") and "0 events, 0 matches, 2 bad rows" in told
+    assert "1 event, 1 match, 2 bad rows skipped, " in run(ALL, name, "y" + name, "--bad-rows", "skip").stderr
+    put("q.xceq", "DETECT copy { n { var N } } ON event q: Q {{ n {{ var N }} }} END")
+    put("q.csv", "time,n\n2024-01-31T10:00:00,1\n")
+    put("p.csv", "time,n\n1,2,3\n4\n")
+    program = ["q.xceq", "Q=q.csv", "P=p.csv", "--time", "time", "--bad-rows", "skip"]
+    told = CliRunner().invoke(main, ["run", *program]).stderr
+    assert told.startswith("2 rows skipped; the first: p.csv, line 2: 3 values for 2 columns"), told
+
+
 def test_texts_among_numbers(run: Run) -> None:
     put("x.csv", "v\n1\nNA\n")
     told = run("SELECT p.v FROM P MATCH P AS p FILTER p.v > 0", "x.csv")
@@ -425,6 +444,7 @@ def test_numbers_of_json_beyond_64_bits(run: Run) -> None:
         (["18446744073709551615", "18446744073709551614", "1"], "decimal128(20, 0)"),
         (["-9223372036854775809", "1" + "0" * 30], "decimal128(38, 0)"),
         (["100000000000000000000", "1.5"], "double"),
+        (["100000000000000000000", "1e+20"], "double"),
         (["9223372036854775807"], "int64"),
     ):
         put("x.json", "".join(f'{{"id": {each}, "s": {{"l": [{each}]}}}}\n' for each in numbers))
@@ -501,6 +521,14 @@ def test_names_of_columns_that_are_names_of_options(run: Run) -> None:
         assert told.startswith(f"error: --rename {name}=…: there is no column `{name}` in `x.json`"), told
         told = run(ALL, "x.json", "--time-format", f"{name}=epoch").stderr
         assert told.startswith(f"error: --time-format {name}=…: there is no column `{name}` in `x.json`"), told
+
+
+def test_options_are_for_columns_and_not_for_fields(run: Run) -> None:
+    put("x.json", '{"n": 1, "m": {"at": 5}}\n')
+    for option, value in (("--rename", "m.at=at"), ("--time-format", "m.at=epoch")):
+        told = run(ALL, "x.json", option, value).stderr
+        said = f"error: {option} m.at=…: `m.at` is a field of the column `m`, and the option is for whole columns\n"
+        assert told == said
 
 
 def test_bad_rows_are_found_beyond_the_first_block(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

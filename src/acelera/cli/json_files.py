@@ -240,7 +240,7 @@ def _exact(chunk: bytes, table: pa.Table) -> pa.Table:
     for place, name in enumerate(table.column_names):
         for digits in (20, 38):
             kind = _widened(table.column(place).combine_chunks(), digits)
-            if kind == table.schema.field(place).type:
+            if kind == table.schema.field(place).type or _any_large_float(chunk, name):
                 break
             with suppress(pa.ArrowInvalid):
                 table = _read(chunk, table.schema.set(place, pa.field(name, kind)))
@@ -259,6 +259,17 @@ def _widened(column: Any, digits: int) -> pa.DataType:
     if pa.types.is_floating(kind) and (pc.max(pc.abs(column)).as_py() or 0) >= _BEYOND_64_BITS:
         return pa.decimal128(digits, 0)
     return kind
+
+
+def _any_large_float(chunk: bytes, name: str) -> bool:
+    """Whether a number beyond 64 bits is written as a float, as 1e+20, which Arrow would take for a decimal, too."""
+
+    def large(value: Any) -> bool:
+        if isinstance(value, dict | list):
+            return any(map(large, value.values() if isinstance(value, dict) else value))
+        return isinstance(value, float) and abs(value) >= _BEYOND_64_BITS
+
+    return any(large(json.loads(line).get(name)) for line in chunk.split(b"\n") if line.strip())
 
 
 def _fits(line: bytes, schema: pa.Schema) -> bool:

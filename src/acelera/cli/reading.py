@@ -66,6 +66,7 @@ class Reading:
         """The names of columns in queries, of those in files."""
         for name in self.renamed:
             if name not in written:
+                _refuse_field(f"--rename {name}=…", name, written)
                 raise SchemaError(
                     f"--rename {name}=…: there is no column `{name}`{where}{did_you_mean(name, written)} "
                     f"(columns: {listing(written)})"
@@ -74,6 +75,7 @@ class Reading:
         refuse_repeated(names, where)
         for name in self.times:
             if name not in names:
+                _refuse_field(f"--time-format {name}=…", name, names)
                 raise SchemaError(
                     f"--time-format {name}=…: there is no column `{name}`{where}{did_you_mean(name, names)} "
                     f"(columns: {listing(names)})"
@@ -114,6 +116,12 @@ class Reading:
             described, nested = described[event_type], False
         schema = schema_of(described, event_type=None if nested else "E")
         return {name: kind.arrow for name, kind in schema.columns.items()}, own
+
+
+def _refuse_field(option: str, name: str, columns: Sequence[str]) -> None:
+    column = name.partition(".")[0]
+    if column in columns:
+        raise SchemaError(f"{option}: `{name}` is a field of the column `{column}`, and the option is for whole columns")
 
 
 def shown(value: str) -> str:
