@@ -129,6 +129,36 @@ def test_many_signs_beyond_ascii(run: Run, monkeypatch: pytest.MonkeyPatch, enco
     assert [(each["n"], each["s"]) for each in found] == list(enumerate(texts))
 
 
+def test_columns_without_a_name_and_lines_of_blanks(run: Run) -> None:
+    put("x.csv", ",n,v\n0,1,2\n  \n \t\n1,3,4\n")
+    assert rows(run, "x.csv") == [{"_c0": 0, "n": 1, "v": 2}, {"_c0": 1, "n": 3, "v": 4}]
+    assert "2 events, 2 matches" in run("SELECT P.v AS v FROM S MATCH P", "P=x.csv", "--order-by", "n").stderr
+    put("x.csv", "n,v\n0,1\n  \n3\n")
+    assert run(ALL, "x.csv").stderr.startswith("error: x.csv, line 4: 1 value for 2 columns")
+
+
+def test_zones_that_there_are(run: Run) -> None:
+    """As far from UTC as Java knows them."""
+    put("x.csv", "a,b\n2024-01-31T10:00Z,2024-01-31T10:00-18:00\n2024-01-31T10:00+18:00,2024-01-31T10:00+18:01\n")
+    assert [str(each["a"]) for each in rows(run, "x.csv")] == ["2024-01-31 10:00:00+00:00", "2024-01-30 16:00:00+00:00"]
+    assert kinds() == {"a": "timestamp[us, tz=UTC]", "b": "string"}
+    told = run(ALL, "x.csv", "--time-format", "b=%Y-%m-%dT%H:%M%z").stderr
+    assert "line 3, column b: '2024-01-31T10:00+18:01' is no time in the format" in told
+
+
+@pytest.mark.parametrize("kind", ["csv", "json"])
+def test_order_columns_without_a_value(run: Run, kind: str) -> None:
+    """They have the type that they have in other event types, and are times if none has a value there."""
+    put("a.csv", "n,v\n1,2\n")
+    put("b.csv", "n,w\n")
+    put("a.json", '{"n": 1, "v": 2}\n')
+    put("b.json", "")
+    given = [f"A=a.{kind}", f"B=b.{kind}", "--order-by", "n"]
+    assert "1 event, 1 match" in run("SELECT A.v AS v FROM S MATCH A", *given).stderr
+    put("x.csv", "n,v\n")
+    assert run("SELECT start_time FROM S MATCH S WITHIN 1 MINUTE", "x.csv", "--order-by", "n").exit_code == 0
+
+
 def test_texts_that_are_null(run: Run) -> None:
     put("x.csv", 'n,v,w\n1,NA,"NA"\n2,-,\n3,4,""\n')
     given = ["x.csv", "--null", "NA", "--null", "-"]
@@ -527,7 +557,7 @@ def test_options_are_for_columns_and_not_for_fields(run: Run) -> None:
     put("x.json", '{"n": 1, "m": {"at": 5}}\n')
     for option, value in (("--rename", "m.at=at"), ("--time-format", "m.at=epoch")):
         told = run(ALL, "x.json", option, value).stderr
-        said = f"error: {option} m.at=…: `m.at` is a field of the column `m`, and the option is for whole columns\n"
+        said = f"error: {option} m.at=…: `m.at` is a field of the column `m`; the option is for whole columns\n"
         assert told == said
 
 
@@ -569,3 +599,10 @@ def test_what_csv_holds(run: Run) -> None:
         'p_t,p_f,p_b,u\na,1e+21,true,a\n"",100.0,,""\n,NaN,false,\n b ,-1e-7,true, b \n"#c",,,#c\n'
         '"d""e",-Infinity,false,"d""e"\n"f,g",0.1,true,"f,g"\n"h\ni",1e+16,,"h\ni"\nNULL,5.0,false,NULL\n'
     )
+
+
+def test_null_alone_in_a_row_of_csv(run: Run) -> None:
+    put("v.csv", "n,v\n1,x\n2,\n3,y\n")
+    assert run("SELECT p.v AS v FROM P MATCH P AS p", "v.csv", "-o", "o.csv").exit_code == 0
+    assert Path("o.csv").read_text() == 'v\nx\n""\ny\n'
+    assert [each["v"] for each in rows(run, "o.csv")] == ["x", "", "y"]

@@ -137,7 +137,7 @@ def ragged(path: Path, reading: Reading, width: int) -> BadRow:
     for record in records(path, reading):
         if record.endless:
             return BadRow(path, record.line, f": {ENDLESS}", OF_LINES)
-        if len(record.values) != width:
+        if len(record.values) != width and any(each.strip() for each in record.values):
             said = f": {count(len(record.values), 'value')} for {count(width, 'column')}"
             return BadRow(path, record.line, said, OF_WIDTHS)
     return BadRow(path, 0, ": a row has too few or too many values", OF_WIDTHS)

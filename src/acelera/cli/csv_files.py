@@ -57,7 +57,6 @@ def guess_types(
     files: Sequence[Path],
     names: Sequence[str],
     wanted: Sequence[str],
-    orders: Sequence[str],
     reading: Reading,
     seen: Callable[[int], None],
 ) -> tuple[dict[str, tuple[pa.DataType, Form | None]], list[int | None]]:
@@ -77,7 +76,7 @@ def guess_types(
             if file.ragged and reading.bad_rows != "skip":
                 BadRows().meet(file.ragged, ragged(path, reading, len(names)))
         rows.append(size)
-    return {name: chosen(candidates[name], valued[name], name in orders) for name in wanted}, rows
+    return {name: chosen(candidates[name], valued[name]) for name in wanted}, rows
 
 
 def read_csv(
@@ -180,9 +179,10 @@ class _Texts:
             refuse_endless(self.path, self.reading)
 
     def _meet(self, row: Any) -> str:
-        """A row with too few or too many values."""
-        self.ragged += 1
-        self._endless |= "\n" in row.text
+        """A row with too few or too many values; a line of blanks is none."""
+        if row.text.strip():
+            self.ragged += 1
+            self._endless |= "\n" in row.text
         return "skip"
 
 

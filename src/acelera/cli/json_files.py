@@ -24,7 +24,7 @@ BYTES_AT_ONCE = 1 << 22
 
 
 def described(
-    files: Sequence[Path], event_type: str | None, orders: Sequence[str], reading: Reading, seen: Callable[[int], None]
+    files: Sequence[Path], event_type: str | None, reading: Reading, seen: Callable[[int], None]
 ) -> tuple[list[Column], list[int | None]]:
     """The columns of files, and how many rows each has; if a schema names the columns, nothing is read."""
     where = f" in `{files[0]}`"
@@ -54,9 +54,8 @@ def described(
     held = {each.name: pa.string() if pa.types.is_null(each.type) else each.type for each in found}
     forms: dict[str, Form | None] = {}
     for name, kind in held.items():
-        new = reading.renamed.get(name, name)
         if kind == pa.string():
-            kind, form = chosen(candidates.get(name, []), valued.get(name, False), new in orders)
+            kind, form = chosen(candidates.get(name, []), valued.get(name, False))
             if pa.types.is_null(kind):
                 held[name] = kind
             elif form is not None:

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from acelera.cli.arguments import listed, read_schema
 from acelera.cli.epochs import EPOCHS, out_of_range
-from acelera.cli.text_types import INSTANT, Form, form_of
+from acelera.cli.text_types import IN_TEXTS, INSTANT, Form, form_of
 from acelera.cli.time_formats import time_form
 from acelera.errors import SchemaError, UsageError, did_you_mean, listing
 from acelera.language.schema import refuse_repeated, schema_of
@@ -63,7 +63,7 @@ class Reading:
         return replace(self, times={**dict.fromkeys(names, self.times[_ORDER]), **others})
 
     def names(self, written: Sequence[str], where: str) -> list[str]:
-        """The names of columns in queries, of those in files."""
+        """The names of columns in queries, of those in files; one without a name has that of its place, `_c0`."""
         for name in self.renamed:
             if name not in written:
                 _refuse_field(f"--rename {name}=…", name, written)
@@ -71,7 +71,7 @@ class Reading:
                     f"--rename {name}=…: there is no column `{name}`{where}{did_you_mean(name, written)} "
                     f"(columns: {listing(written)})"
                 )
-        names = [self.renamed.get(name, name) for name in written]
+        names = [self.renamed.get(name, name) or f"_c{place}" for place, name in enumerate(written)]
         refuse_repeated(names, where)
         for name in self.times:
             if name not in names:
@@ -121,7 +121,7 @@ class Reading:
 def _refuse_field(option: str, name: str, columns: Sequence[str]) -> None:
     column = name.partition(".")[0]
     if column in columns:
-        raise SchemaError(f"{option}: `{name}` is a field of the column `{column}`, and the option is for whole columns")
+        raise SchemaError(f"{option}: `{name}` is a field of the column `{column}`; the option is for whole columns")
 
 
 def shown(value: str) -> str:
@@ -216,6 +216,17 @@ def _timed(column: Column, written: str) -> Column:
     raise UsageError(
         f"the time format {written!r} is for texts; the column `{column.name}` is of type {kind}, and {what}"
     )
+
+
+def with_times(described: Sequence[Sequence[Column]], order_by: Sequence[str], kind: str) -> list[list[Column]]:
+    """The columns of each event type; texts that order the stream are times if no type has a value there."""
+    found = [list(columns) for columns in described]
+    for name in order_by if kind != "parquet" else ():
+        known = [each for columns in found for each in columns if each.name == name]
+        if all(pa.types.is_null(each.kind) for each in known):
+            times = {id(each): replace(each, kind=INSTANT, held=pa.string(), form=IN_TEXTS[-1]) for each in known}
+            found = [[times.get(id(each), each) for each in columns] for columns in found]
+    return found
 
 
 # --- the command line -------------------------------------------------------------------------------------------------
