@@ -437,6 +437,22 @@ def test_bytes_of_another_encoding_in_rows_of_other_length(run: Run, capfd: pyte
     assert "ignored" not in capfd.readouterr().err
 
 
+@pytest.mark.parametrize("length", [200, 1_000, 100_000])
+def test_long_values(run: Run, monkeypatch: pytest.MonkeyPatch, length: int) -> None:
+    """A row may be longer than what is read at once, and a quote that never ends may stand in the last line."""
+    monkeypatch.setattr("acelera.cli.csv_files.BYTES_AT_ONCE", 1000)
+    long = "y" * length
+    lines = [f"{number},x" for number in range(300)]
+    for at in (0, 200, 300):
+        put("x.csv", "\n".join(["n,s", *lines[:at], f"{at},{long}", "4,5,6", *lines[at:]]))
+        found = rows(run, "x.csv", "--bad-rows", "skip")
+        assert [len(each["s"]) for each in found] == [1] * at + [length] + [1] * (300 - at)
+        assert f"line {at + 3}: 3 values for 2 columns" in run(ALL, "x.csv").stderr
+        put("x.csv", "\n".join(["n,s", *lines[:at], f'{at},"{long}', *lines[at:]]))
+        told = run(ALL, "x.csv").stderr
+        assert told.startswith(f"error: x.csv, line {at + 2}: a quote that never ends"), told
+
+
 def test_quotes_that_end(run: Run) -> None:
     put("x.csv", 'a,b\n1,"2 ""x"""\n3,"4\n5"\n')
     assert [each["b"] for each in rows(run, "x.csv")] == ['2 "x"', "4\n5"]
