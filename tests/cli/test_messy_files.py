@@ -159,6 +159,23 @@ def test_order_columns_without_a_value(run: Run, kind: str) -> None:
     assert run("SELECT start_time FROM S MATCH S WITHIN 1 MINUTE", "x.csv", "--order-by", "n").exit_code == 0
 
 
+def test_columns_of_one_of_several_event_types(run: Run) -> None:
+    """What an option names is a column of one of them at least."""
+    put("a.csv", "n,V,at\n1,5,31/12/2024\n")
+    put("b.csv", "n,w\n2,7\n")
+    query = "SELECT A.v AS v, A.at AS at, B.w AS w FROM S MATCH A ; B"
+    inputs = ["A=a.csv", "B=b.csv", "--order-by", "n", "-o", "x.csv", "--overwrite"]
+    assert run(query, *inputs, "--rename", "V=v", "--time-format", "at=%d/%m/%Y", *schema(v="float")).exit_code == 0
+    assert Path("x.csv").read_text() == "v,at,w\n5.0,2024-12-31T00:00:00.000000Z,7\n"
+    for given, says in (
+        (["--rename", "Vv=v"], "--rename Vv=…: there is no column `Vv` in any of the inputs; did you mean `V`?"),
+        (["--time-format", "att=epoch"], "--time-format att=…: there is no column `att` in any of the inputs; did you"),
+        (schema(vv="float"), "--schema: there is no column `vv` in any of the inputs"),
+    ):
+        told = run(query, *inputs, *given)
+        assert told.exit_code == 1 and f"error: {says}" in told.stderr, told.stderr
+
+
 def test_texts_that_are_null(run: Run) -> None:
     put("x.csv", 'n,v,w\n1,NA,"NA"\n2,-,\n3,4,""\n')
     given = ["x.csv", "--null", "NA", "--null", "-"]

@@ -392,6 +392,19 @@ def test_odd_files_are_read_as_in_process(acelera: Callable[..., Result], tmp_pa
     assert "/endless.csv, a quote that never ends, or a text behind it, in the line: 2," in told
 
 
+def test_columns_of_one_of_several_event_types(acelera: Callable[..., Result], tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("n,V\n1,5\n")
+    (tmp_path / "b.csv").write_text("n,w\n2,7\n")
+    (tmp_path / "q.acel").write_text("SELECT A.v AS v, B.w AS w FROM S MATCH A ; B")
+    given = ["run", "q.acel", "A=a.csv", "B=b.csv", "--order-by", "n", "-o", "x.csv", "--rename"]
+    assert acelera(*given, "V=v").exit_code == 0
+    assert lines_of("x.csv") == [b"v,w", b"5,7"]
+    assert (
+        "there is no column `Vv` in any of the inputs; did you mean `V`?"
+        in acelera(*given, "Vv=v", "--overwrite").stderr
+    )
+
+
 def test_names_of_columns_are_those_of_all_files(acelera: Callable[..., Result], tmp_path: Path) -> None:
     (tmp_path / "q.acel").write_text("SELECT p.v AS v FROM P MATCH P AS p")
     for name, content in (("a.csv", "n,v\n1,2\n"), ("b.csv", "v,n\n1,2\n"), ("c.csv", "n,v,v\n1,2,3\n")):

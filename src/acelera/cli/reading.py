@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import codecs
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -30,7 +30,8 @@ class Reading:
 
     `header`: the names of the columns of files that have no line of names. Columns are named as in queries, but in
     `renamed`, whose keys are names in files, and in `header`. `said_by` names the schema in messages. All events are
-    of `one_type` if that was said; then what a schema nests is a struct, and not the columns of an event type.
+    of `one_type` if that was said; then what a schema nests is a struct, and not the columns of an event type. If there
+    are `several` event types with files of their own, a column that is named need be there in one of them only.
     """
 
     schema: Any = None
@@ -44,6 +45,7 @@ class Reading:
     bad_rows: str = "error"
     said_by: str = "--schema"
     one_type: bool = False
+    several: bool = False
 
     @property
     def is_utf8(self) -> bool:
@@ -64,23 +66,38 @@ class Reading:
 
     def names(self, written: Sequence[str], where: str) -> list[str]:
         """The names of columns in queries, of those in files; one without a name has that of its place, `_c0`."""
-        for name in self.renamed:
-            if name not in written:
-                _refuse_field(f"--rename {name}=…", name, written)
-                raise SchemaError(
-                    f"--rename {name}=…: there is no column `{name}`{where}{did_you_mean(name, written)} "
-                    f"(columns: {listing(written)})"
-                )
         names = [self.renamed.get(name, name) or f"_c{place}" for place, name in enumerate(written)]
+        if not self.several:
+            self._refuse_unknown(written, names, where)
         refuse_repeated(names, where)
-        for name in self.times:
-            if name not in names:
-                _refuse_field(f"--time-format {name}=…", name, names)
-                raise SchemaError(
-                    f"--time-format {name}=…: there is no column `{name}`{where}{did_you_mean(name, names)} "
-                    f"(columns: {listing(names)})"
-                )
         return names
+
+    def refuse_unknown(self, described: Iterable[Sequence[Column]]) -> None:
+        """Of several event types, at least one has each column that is named."""
+        if not self.several:
+            return
+        columns = [each for one in described for each in one]
+        names = list(dict.fromkeys(each.name for each in columns))
+        where = " in any of the inputs"
+        self._refuse_unknown(list(dict.fromkeys(each.written for each in columns)), names, where)
+        for name in () if self.schema is None or self._nested else self._said(None)[0]:
+            if name not in names:
+                raise self._no_column(name, names, where)
+
+    def _refuse_unknown(self, written: Sequence[str], names: Sequence[str], where: str) -> None:
+        for option, given, known in (("--rename", self.renamed, written), ("--time-format", self.times, names)):
+            for name in given:
+                if name not in known:
+                    _refuse_field(f"{option} {name}=…", name, known)
+                    raise SchemaError(
+                        f"{option} {name}=…: there is no column `{name}`{where}{did_you_mean(name, known)} "
+                        f"(columns: {listing(known)})"
+                    )
+
+    def _no_column(self, name: str, names: Sequence[str], where: str) -> SchemaError:
+        return SchemaError(
+            f"{self.said_by}: there is no column `{name}`{where}{did_you_mean(name, names)} (columns: {listing(names)})"
+        )
 
     def types(self, event_type: str | None, names: Sequence[str], where: str) -> dict[str, pa.DataType]:
         """The types that are said of the columns of an event type."""
@@ -91,10 +108,7 @@ class Reading:
             said = {name: kind for name, kind in said.items() if name in names}
         for name in said:
             if name not in names and (own or event_type is None):
-                raise SchemaError(
-                    f"{self.said_by}: there is no column `{name}`{where}{did_you_mean(name, names)} "
-                    f"(columns: {listing(names)})"
-                )
+                raise self._no_column(name, names, where)
         return {name: kind for name, kind in said.items() if name in names}
 
     def named_by_schema(self, event_type: str | None) -> dict[str, pa.DataType]:

@@ -62,6 +62,8 @@ def sources_of(inputs: Inputs, order_by: Sequence[str], seen: Seen, reading: Rea
                     "--in-process"
                 )
         described.append((event_type, files, *_DESCRIBERS[inputs.format](files, event_type, reading, seen)))
+    if len(described) > 1:
+        reading.refuse_unknown(columns for _, _, columns, _ in described)
     settled = with_times([columns for _, _, columns, _ in described], order_by, inputs.format)
     return [
         Source(file, inputs.format, event_type, tuple(columns), count, reading)

@@ -56,6 +56,7 @@ def program_files(job: ProgramJob, progress: Progress) -> ProgramFiles:
     sources = {
         label: sources_of(inputs, job.times, progress.advance, job.reading) for label, inputs in job.inputs.items()
     }
+    job.reading.refuse_unknown(each[0].columns for each in sources.values())
     return ProgramFiles(sources, _schemas(sources, job.times), BadRows(job.reading.bad_rows == "skip"))
 
 

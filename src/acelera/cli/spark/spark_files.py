@@ -75,8 +75,9 @@ class Layout:
             frame = reader.schema(self.schema).parquet(*([paths] if isinstance(paths, str) else paths))
             return frame.select(*(value_or_error(each, self.reading).alias(each.name) for each in self.columns))
         assert self.lines is not None
-        values = [value_of(text_of(each, self.reading), each).alias(each.name) for each in self.columns]
-        wrong = what_is_wrong(self.columns, self.format, self.reading)
+        columns = [replace(each, written=self.lines.places[each.written]) for each in self.columns]
+        values = [value_of(text_of(each, self.reading), each).alias(each.name) for each in columns]
+        wrong = what_is_wrong(columns, self.format, self.reading)
         return self.lines.rows(reader, paths).select(*values, wrong.alias(BAD))
 
 
@@ -124,16 +125,14 @@ def _layout_of_csv(
     spark: Any, parts: Sequence[Input], paths: list[str], reading: Reading, event_type: str | None, watched: bool
 ) -> Layout:
     lines = csv_lines_of(spark, parts, paths, reading, watched)
-    names, where = [*lines.names, *lines.folders], f" in `{paths[0].removeprefix('file://')}`"
-    places = dict(zip(names, lines.places, strict=True))
+    names, where = list(lines.places), f" in `{paths[0].removeprefix('file://')}`"
 
     def guess(wanted: Sequence[str]) -> dict[str, tuple[pa.DataType, Form | None]]:
         texts = _readable(lines.rows(spark.read, paths), "csv", len(lines.names), reading)
-        found = _types(texts, [places[name] for name in wanted], guessed(reading.decimal), reading)
-        return {name: found[places[name]] for name in wanted}
+        found = _types(texts, [lines.places[name] for name in wanted], guessed(reading.decimal), reading)
+        return {name: found[lines.places[name]] for name in wanted}
 
-    columns = columns_of_csv(names, reading, event_type, where, guess)
-    return Layout("csv", tuple(replace(each, written=places[each.written]) for each in columns), reading, None, lines)
+    return Layout("csv", tuple(columns_of_csv(names, reading, event_type, where, guess)), reading, None, lines)
 
 
 def _layout_of_json(spark: Any, paths: list[str], reading: Reading, event_type: str | None, kept: Any) -> Layout:
@@ -214,6 +213,7 @@ def frames_of(
     """The frame of each event type, with the column BAD if rows may be bad; under None if there is but one stream."""
     by_type, reading = inputs.by_type, reading or Reading()
     layouts = [layout_of(spark, inputs.format, parts, reading, name) for name, parts in by_type.items()]
+    reading.refuse_unknown(each.columns for each in layouts)
     return {
         name: layout.frame(spark.read, [pattern(each.path) for each in parts])
         for (name, parts), layout in zip(by_type.items(), settled(layouts, order_by), strict=True)

@@ -75,16 +75,16 @@ class CsvLines:
     reading: Reading
 
     @property
-    def places(self) -> list[str]:
+    def places(self) -> dict[str, str]:
         """What the columns are called in rows: their names may be alike for Spark, or none."""
-        return [*(f"_{place}" for place in range(len(self.names))), *self.folders]
+        return {name: f"_{place}" for place, name in enumerate(self.names)} | {name: name for name in self.folders}
 
     def rows(self, reader: Any, paths: list[str] | str) -> Any:
         """The values as texts, beside lines, files and what is damaged, of `spark.read` or `spark.readStream`."""
         from pyspark.sql import functions
 
         lines = _whole_lines(reader, paths, self.reading, self.names_line, not self.reading.header, self.folders)
-        fields = ", ".join(f"{each} string" for each in (*self.places[: len(self.names)], DAMAGED))
+        fields = ", ".join(f"{each} string" for each in (*(self.places[name] for name in self.names), DAMAGED))
         row = functions.from_csv(LINE, fields, {**_CSV, "sep": self.reading.delimiter}).alias(_ROW)
         return lines.select("*", row).select(LINE, FILE, *map(quoted, self.folders), f"{_ROW}.*")
 
@@ -95,6 +95,11 @@ class JsonLines:
 
     schema: Any
     folders: tuple[str, ...]
+
+    @property
+    def places(self) -> dict[str, str]:
+        """What the columns are called in rows."""
+        return {each.name: each.name for each in self.schema.fields}
 
     def rows(self, reader: Any, paths: list[str] | str) -> Any:
         """The values of objects, beside lines, files and what is damaged, of `spark.read` or `spark.readStream`.
