@@ -319,6 +319,7 @@ REFUSED = [
     (["--decimal", ","], "are the same sign"),
     (["--encoding", "klingon"], "is not known"),
     (["--encoding", "rot13"], "is none of text"),
+    (["--columns", "a,,c"], "--columns 'a,,c': each column needs a name, also one that is not used"),
 ]
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import click
 import pyarrow as pa
 
-from acelera.cli.arguments import listed, read_schema
+from acelera.cli.arguments import read_schema
 from acelera.cli.epochs import EPOCHS, out_of_range
 from acelera.cli.text_types import IN_TEXTS, INSTANT, Form, form_of
 from acelera.cli.time_formats import time_form
@@ -269,12 +269,19 @@ def reading_of(given: Mapping[str, Any], kinds: Sequence[str], schema: bool = Tr
             delimiter=_delimiter(said["delimiter"], said["decimal"]),
             encoding=_encoding(said["encoding"]),
             decimal=said["decimal"] or ".",
-            header=tuple(listed(said["header"])),
+            header=_header(said["header"]),
             bad_rows=given.get("bad_rows") or "error",
             one_type=bool(given.get("event_type")),
         )
     except UsageError as error:
         raise click.UsageError(str(error)) from None
+
+
+def _header(given: str | None) -> tuple[str, ...]:
+    names = tuple(each.strip() for each in given.split(",")) if given else ()
+    if not all(names):
+        raise click.UsageError(f"--columns {given!r}: each column needs a name, also one that is not used")
+    return names
 
 
 def _times(given: Sequence[str]) -> dict[str, str]:
