@@ -405,6 +405,17 @@ def test_columns_of_one_of_several_event_types(acelera: Callable[..., Result], t
     )
 
 
+def test_decimals_of_json_are_not_rounded(acelera: Callable[..., Result], tmp_path: Path) -> None:
+    (tmp_path / "x.json").write_text('{"n":1,"v":1.25}\n{"n":2,"v":12.5}\n{"n":3,"v":123.5}\n{"n":4}\n{"n":5,"v":-3}\n')
+    (tmp_path / "types.json").write_text('{"n": "int", "v": "decimal(3, 1)"}')
+    (tmp_path / "q.acel").write_text("SELECT p.n AS n, p.v AS v FROM P MATCH P AS p")
+    given = ["run", "q.acel", "x.json", "--order-by", "n", "--schema", "types.json", "-o"]
+    for name, where in (("there.csv", []), ("here.csv", ["--in-process"])):
+        assert acelera(*given, f"refused_{name}", *where).exit_code == 1
+        assert "3 events, 3 matches, 2 bad rows skipped" in acelera(*given, name, "--bad-rows", "skip", *where).stderr
+    assert lines_of("there.csv") == lines_of("here.csv") == [b"n,v", b"2,12.5", b"4,", b"5,-3.0"]
+
+
 def test_names_of_columns_are_those_of_all_files(acelera: Callable[..., Result], tmp_path: Path) -> None:
     (tmp_path / "q.acel").write_text("SELECT p.v AS v FROM P MATCH P AS p")
     for name, content in (("a.csv", "n,v\n1,2\n"), ("b.csv", "v,n\n1,2\n"), ("c.csv", "n,v,v\n1,2,3\n")):

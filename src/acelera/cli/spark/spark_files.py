@@ -141,6 +141,7 @@ def _layout_of_json(spark: Any, paths: list[str], reading: Reading, event_type: 
     folders, where = folders_of(spark, paths), f" in `{paths[0].removeprefix('file://')}`"
     said = said_columns(reading, event_type, where) if kept is None else None
     if said is not None:
+        said = [_read_exactly(each) for each in said]
         fields = [
             StructField(each.written, StringType() if pa.types.is_null(each.held) else spark_type(each.held))
             for each in said
@@ -164,6 +165,13 @@ def _layout_of_json(spark: Any, paths: list[str], reading: Reading, event_type: 
         types = reading.named_by_schema(event_type)
         forms = {name: form_of(types.get(reading.renamed.get(name, name), held[name])) for name in texts_in}
     return Layout("json", tuple(columns_of_types(held, reading, where, forms)), reading, schema, lines)
+
+
+def _read_exactly(column: Column) -> Column:
+    """A column of JSON; its decimals are read as texts, since Spark would round those that have too many digits."""
+    if not pa.types.is_decimal(column.held):
+        return column
+    return replace(column, held=pa.string(), form=form_of(column.held))
 
 
 def _held(spark: Any, schema: Any) -> dict[str, pa.DataType]:
