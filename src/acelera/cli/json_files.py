@@ -236,10 +236,12 @@ _BEYOND_64_BITS = 1 << 63
 
 def _exact(chunk: bytes, table: pa.Table) -> pa.Table:
     """Columns of whole numbers alone, some beyond 64 bits, as decimals: as doubles, different ones would be equal."""
-    for place, name in enumerate(table.column_names):
+    for place, (name, held) in enumerate(zip(table.column_names, table.schema.types, strict=True)):
+        if not (pa.types.is_floating(held) or pa.types.is_nested(held)):
+            continue
         for digits in (20, 38):
             kind = _widened(table.column(place).combine_chunks(), digits)
-            if kind == table.schema.field(place).type or _any_large_float(chunk, name):
+            if kind == held or _any_large_float(chunk, name):
                 break
             with suppress(pa.ArrowInvalid):
                 table = _read(chunk, table.schema.set(place, pa.field(name, kind)))
