@@ -405,6 +405,27 @@ def test_columns_of_one_of_several_event_types(acelera: Callable[..., Result], t
     )
 
 
+def test_lines_of_json_in_a_stream(acelera: Callable[..., Result], tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    at = '{"ts":"2024-01-01T00:00:0'
+    put(tmp_path / "in" / "1.json", [f'{at}1Z","v":null}}', f'{at}2","v":null}}{{"ts":3}}', f"{at}"], 1)
+    (tmp_path / "q.acel").write_text("SELECT p.v AS v FROM P MATCH P AS p")
+    given = ["run", "q.acel", *STREAM[:-2], "--watermark", "0 seconds", "--bad-rows", "skip"]
+    assert "1 event, 1 match, 2 bad rows skipped" in acelera(*given).stderr
+    put(tmp_path / "in" / "2.json", [f'{at}3Z","v":"x"}}', "null"], 2)
+    assert "1 event, 1 match, 1 bad row skipped" in acelera(*given).stderr
+
+
+@pytest.mark.parametrize("delimiter", thinned(["\\", "|", "space", "^"], 1))
+def test_signs_between_values(acelera: Callable[..., Result], tmp_path: Path, delimiter: str) -> None:
+    sign = delimiter.replace("space", " ")
+    (tmp_path / "x.csv").write_text(f'1{sign}"a{sign}b"\n2{sign}"c""d"\n')
+    (tmp_path / "q.acel").write_text("SELECT p.v AS v FROM P MATCH P AS p")
+    given = ["run", "q.acel", "x.csv", "--columns", "n,v", "--delimiter", delimiter, "--order-by", "n", "-o", "o.csv"]
+    assert acelera(*given).exit_code == 0
+    assert lines_of("o.csv") == [b"v", b'"c""d"', f"a{sign}b".encode()]
+
+
 def test_decimals_of_json_are_not_rounded(acelera: Callable[..., Result], tmp_path: Path) -> None:
     (tmp_path / "x.json").write_text('{"n":1,"v":1.25}\n{"n":2,"v":12.5}\n{"n":3,"v":123.5}\n{"n":4}\n{"n":5,"v":-3}\n')
     (tmp_path / "types.json").write_text('{"n": "int", "v": "decimal(3, 1)"}')

@@ -85,7 +85,8 @@ class CsvLines:
 
         lines = _whole_lines(reader, paths, self.reading, self.names_line, not self.reading.header, self.folders)
         fields = ", ".join(f"{each} string" for each in (*(self.places[name] for name in self.names), DAMAGED))
-        row = functions.from_csv(LINE, fields, {**_CSV, "sep": self.reading.delimiter}).alias(_ROW)
+        options = {**_CSV, "sep": self.reading.delimiter.replace("\\", r"\\")}  # which Spark reads as an escape
+        row = functions.from_csv(LINE, fields, options).alias(_ROW)
         return lines.select("*", row).select(LINE, FILE, *map(quoted, self.folders), f"{_ROW}.*")
 
 
