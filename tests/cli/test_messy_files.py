@@ -298,6 +298,12 @@ def test_a_wrong_unit_of_times(run: Run, name: str) -> None:
         result = run(ALL, name, "--time-format", f"ts={written}")
         assert result.exit_code == 1
         assert f"column ts: '{at}' as {written} {told}" in result.stderr
+    put("x.json", '{"ts": 99999999999999999999}\n{"ts": 999999999999999999999}\n')
+    assert (
+        "is in the year 33658, and there are those from 1" in run(ALL, "x.json", "--time-format", "ts=epoch-ns").stderr
+    )
+    found = rows(run, "x.json", "--time-format", "ts=epoch-ns", "--bad-rows", "skip")
+    assert [str(each["ts"]) for each in found] == ["5138-11-16 09:46:40+00:00"]
     put("x.json", '{"ts": 253402300799.5}\n{"ts": 253402300800.0}\n')
     found = rows(run, "x.json", "--time-format", "ts=epoch", "--bad-rows", "skip")
     assert [str(each["ts"]) for each in found] == ["9999-12-31 23:59:59.500000+00:00"]

@@ -224,6 +224,8 @@ def _timed(column: Column, written: str) -> Column:
         return replace(column, kind=form.kind, form=form)
     if written in EPOCHS and (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
         return replace(column, kind=INSTANT, form=None, epoch=written)
+    if written in EPOCHS and pa.types.is_decimal(kind):
+        return replace(column, kind=INSTANT, held=pa.float64(), form=None, epoch=written)
     what = (
         "numbers are times only as epoch, epoch-ms and so on" if pa.types.is_integer(kind) else "it has values already"
     )
