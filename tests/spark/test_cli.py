@@ -426,6 +426,17 @@ def test_signs_between_values(acelera: Callable[..., Result], tmp_path: Path, de
     assert lines_of("o.csv") == [b"v", b'"c""d"', f"a{sign}b".encode()]
 
 
+def test_folders_named_by_a_key_are_columns(acelera: Callable[..., Result], tmp_path: Path) -> None:
+    (tmp_path / "q.acel").write_text("SELECT p.v AS v, p.k AS k FROM P MATCH P AS p")
+    for key, n in (("1", 1), ("2", 2)):
+        for kind, content in (("csv", f"n,v\n{n},x\n"), ("json", f'{{"n":{n},"v":"x"}}\n')):
+            (tmp_path / kind / f"k={key}").mkdir(parents=True)
+            (tmp_path / kind / f"k={key}" / f"a.{kind}").write_text(content)
+    for kind in ("csv", "json"):
+        assert acelera("run", "q.acel", kind, "--order-by", "n", "-o", f"out.{kind}.csv").exit_code == 0
+        assert lines_of(f"out.{kind}.csv") == [b"v,k", b"x,1", b"x,2"]
+
+
 def test_decimals_of_json_are_not_rounded(acelera: Callable[..., Result], tmp_path: Path) -> None:
     (tmp_path / "x.json").write_text('{"n":1,"v":1.25}\n{"n":2,"v":12.5}\n{"n":3,"v":123.5}\n{"n":4}\n{"n":5,"v":-3}\n')
     (tmp_path / "types.json").write_text('{"n": "int", "v": "decimal(3, 1)"}')
