@@ -129,6 +129,53 @@ def test_many_signs_beyond_ascii(run: Run, monkeypatch: pytest.MonkeyPatch, enco
     assert [(each["n"], each["s"]) for each in found] == list(enumerate(texts))
 
 
+def test_columns_without_a_name_and_lines_of_blanks(run: Run) -> None:
+    put("x.csv", ",n,v\n0,1,2\n  \n \t\n1,3,4\n")
+    assert rows(run, "x.csv") == [{"_c0": 0, "n": 1, "v": 2}, {"_c0": 1, "n": 3, "v": 4}]
+    assert "2 events, 2 matches" in run("SELECT P.v AS v FROM S MATCH P", "P=x.csv", "--order-by", "n").stderr
+    put("x.csv", "n,v\n0,1\n  \n3\n")
+    assert run(ALL, "x.csv").stderr.startswith("error: x.csv, line 4: 1 value for 2 columns")
+
+
+def test_zones_that_there_are(run: Run) -> None:
+    """As far from UTC as Java knows them."""
+    put("x.csv", "a,b\n2024-01-31T10:00Z,2024-01-31T10:00-18:00\n2024-01-31T10:00+18:00,2024-01-31T10:00+18:01\n")
+    assert [str(each["a"]) for each in rows(run, "x.csv")] == ["2024-01-31 10:00:00+00:00", "2024-01-30 16:00:00+00:00"]
+    assert kinds() == {"a": "timestamp[us, tz=UTC]", "b": "string"}
+    told = run(ALL, "x.csv", "--time-format", "b=%Y-%m-%dT%H:%M%z").stderr
+    assert "line 3, column b: '2024-01-31T10:00+18:01' is no time in the format" in told
+
+
+@pytest.mark.parametrize("kind", ["csv", "json"])
+def test_order_columns_without_a_value(run: Run, kind: str) -> None:
+    """They have the type that they have in other event types, and are times if none has a value there."""
+    put("a.csv", "n,v\n1,2\n")
+    put("b.csv", "n,w\n")
+    put("a.json", '{"n": 1, "v": 2}\n')
+    put("b.json", "")
+    given = [f"A=a.{kind}", f"B=b.{kind}", "--order-by", "n"]
+    assert "1 event, 1 match" in run("SELECT A.v AS v FROM S MATCH A", *given).stderr
+    put("x.csv", "n,v\n")
+    assert run("SELECT start_time FROM S MATCH S WITHIN 1 MINUTE", "x.csv", "--order-by", "n").exit_code == 0
+
+
+def test_columns_of_one_of_several_event_types(run: Run) -> None:
+    """What an option names is a column of one of them at least."""
+    put("a.csv", "n,V,at\n1,5,31/12/2024\n")
+    put("b.csv", "n,w\n2,7\n")
+    query = "SELECT A.v AS v, A.at AS at, B.w AS w FROM S MATCH A ; B"
+    inputs = ["A=a.csv", "B=b.csv", "--order-by", "n", "-o", "x.csv", "--overwrite"]
+    assert run(query, *inputs, "--rename", "V=v", "--time-format", "at=%d/%m/%Y", *schema(v="float")).exit_code == 0
+    assert Path("x.csv").read_text() == "v,at,w\n5.0,2024-12-31T00:00:00.000000Z,7\n"
+    for given, says in (
+        (["--rename", "Vv=v"], "--rename Vv=…: there is no column `Vv` in any of the inputs; did you mean `V`?"),
+        (["--time-format", "att=epoch"], "--time-format att=…: there is no column `att` in any of the inputs; did you"),
+        (schema(vv="float"), "--schema: there is no column `vv` in any of the inputs"),
+    ):
+        told = run(query, *inputs, *given)
+        assert told.exit_code == 1 and f"error: {says}" in told.stderr, told.stderr
+
+
 def test_texts_that_are_null(run: Run) -> None:
     put("x.csv", 'n,v,w\n1,NA,"NA"\n2,-,\n3,4,""\n')
     given = ["x.csv", "--null", "NA", "--null", "-"]
@@ -228,6 +275,9 @@ def test_times_that_are_numbers(run: Run) -> None:
         result = run(window, name, "--order-by", "ts", "--time-format", written, "-o", "y.csv", "--overwrite")
         assert result.exit_code == 0, result.output
         assert Path("y.csv").read_text() == "ts\n2024-01-01T00:00:00.123000Z\n"
+    put("x.json", '{"ts": 1.704067200123456e18}\n{"ts": 1e21}\n')
+    found = rows(run, "x.json", "--time-format", "ts=epoch-ns", "--bad-rows", "skip")
+    assert [str(each["ts"]) for each in found] == ["2024-01-01 00:00:00.123456+00:00"]
     told = run(ALL, "x.parquet", "--time-format", "ts=%Y").stderr
     assert "names no month" in told
     told = run(ALL, "x.parquet", "--time-format", "ts=%Y-%m-%d").stderr
@@ -248,6 +298,12 @@ def test_a_wrong_unit_of_times(run: Run, name: str) -> None:
         result = run(ALL, name, "--time-format", f"ts={written}")
         assert result.exit_code == 1
         assert f"column ts: '{at}' as {written} {told}" in result.stderr
+    put("x.json", '{"ts": 99999999999999999999}\n{"ts": 999999999999999999999}\n')
+    assert (
+        "is in the year 33658, and there are those from 1" in run(ALL, "x.json", "--time-format", "ts=epoch-ns").stderr
+    )
+    found = rows(run, "x.json", "--time-format", "ts=epoch-ns", "--bad-rows", "skip")
+    assert [str(each["ts"]) for each in found] == ["5138-11-16 09:46:40+00:00"]
     put("x.json", '{"ts": 253402300799.5}\n{"ts": 253402300800.0}\n')
     found = rows(run, "x.json", "--time-format", "ts=epoch", "--bad-rows", "skip")
     assert [str(each["ts"]) for each in found] == ["9999-12-31 23:59:59.500000+00:00"]
@@ -269,6 +325,7 @@ REFUSED = [
     (["--decimal", ","], "are the same sign"),
     (["--encoding", "klingon"], "is not known"),
     (["--encoding", "rot13"], "is none of text"),
+    (["--columns", "a,,c"], "--columns 'a,,c': each column needs a name, also one that is not used"),
 ]
 
 
@@ -331,6 +388,22 @@ def test_files_of_bad_rows_alone(run: Run) -> None:
     assert "1 event, 1 match, 2 bad rows skipped, " in both.stderr
 
 
+@pytest.mark.parametrize(("name", "text"), [("x.csv", "a,b\n1,2,3\n4\n"), ("x.json", '{"a"\n4\n')])
+def test_files_in_which_no_row_can_be_read(run: Run, name: str, text: str) -> None:
+    """That there is none is no reason to say nothing."""
+    put(name, text)
+    put("y" + name, "a,b\n5,6\n" if name == "x.csv" else '{"a": 5}\n')
+    told = run(ALL, name, "--bad-rows", "skip").stderr
+    assert told.startswith(f"2 rows skipped; the first: {name}, line ") and "0 events, 0 matches, 2 bad rows" in told
+    assert "1 event, 1 match, 2 bad rows skipped, " in run(ALL, name, "y" + name, "--bad-rows", "skip").stderr
+    put("q.xceq", "DETECT copy { n { var N } } ON event q: Q {{ n {{ var N }} }} END")
+    put("q.csv", "time,n\n2024-01-31T10:00:00,1\n")
+    put("p.csv", "time,n\n1,2,3\n4\n")
+    program = ["q.xceq", "Q=q.csv", "P=p.csv", "--time", "time", "--bad-rows", "skip"]
+    told = CliRunner().invoke(main, ["run", *program]).stderr
+    assert told.startswith("2 rows skipped; the first: p.csv, line 2: 3 values for 2 columns"), told
+
+
 def test_texts_among_numbers(run: Run) -> None:
     put("x.csv", "v\n1\nNA\n")
     told = run("SELECT p.v FROM P MATCH P AS p FILTER p.v > 0", "x.csv")
@@ -388,9 +461,37 @@ def test_bytes_of_another_encoding_in_rows_of_other_length(run: Run, capfd: pyte
     assert "ignored" not in capfd.readouterr().err
 
 
+@pytest.mark.parametrize("length", [200, 1_000, 100_000])
+def test_long_values(run: Run, monkeypatch: pytest.MonkeyPatch, length: int) -> None:
+    """A row may be longer than what is read at once, and a quote that never ends may stand in the last line."""
+    monkeypatch.setattr("acelera.cli.csv_files.BYTES_AT_ONCE", 1000)
+    long = "y" * length
+    lines = [f"{number},x" for number in range(300)]
+    for at in (0, 200, 300):
+        put("x.csv", "\n".join(["n,s", *lines[:at], f"{at},{long}", "4,5,6", *lines[at:]]))
+        found = rows(run, "x.csv", "--bad-rows", "skip")
+        assert [len(each["s"]) for each in found] == [1] * at + [length] + [1] * (300 - at)
+        assert f"line {at + 3}: 3 values for 2 columns" in run(ALL, "x.csv").stderr
+        put("x.csv", "\n".join(["n,s", *lines[:at], f'{at},"{long}', *lines[at:]]))
+        told = run(ALL, "x.csv").stderr
+        assert told.startswith(f"error: x.csv, line {at + 2}: a quote that never ends"), told
+
+
 def test_quotes_that_end(run: Run) -> None:
     put("x.csv", 'a,b\n1,"2 ""x"""\n3,"4\n5"\n')
     assert [each["b"] for each in rows(run, "x.csv")] == ['2 "x"', "4\n5"]
+
+
+@pytest.mark.parametrize(
+    ("last", "value"),
+    [('"x\ny"', "x\ny"), ('""', ""), ('"he said ""no"""', 'he said "no"'), ('"x\r\ny"', "x\r\ny"), ("x\0y", "x\0y")],
+)
+def test_the_last_line_needs_no_end(run: Run, last: str, value: str) -> None:
+    put("x.csv", f"a,b\n0,z\n1,{last}")
+    assert [each["b"] for each in rows(run, "x.csv")] == ["z", value]
+    put("x.csv", f"a,b\n0,z\n1,{last},3")
+    assert run(ALL, "x.csv").stderr.startswith("error: x.csv, line 3: 3 values for 2 columns")
+    assert [each["a"] for each in rows(run, "x.csv", "--bad-rows", "skip")] == [0]
 
 
 def test_bad_lines_of_json(run: Run) -> None:
@@ -405,6 +506,57 @@ def test_bad_lines_of_json(run: Run) -> None:
     told = run(ALL, "x.json")
     assert told.stderr.startswith("error: x.json, line 2, column b: '2024-02-30' is no date;")
     assert len(rows(run, "x.json", "--bad-rows", "skip")) == 1
+
+
+def test_numbers_of_json_beyond_64_bits(run: Run) -> None:
+    """They are decimals, so that those that differ are not equal; with fractions among them, all are doubles."""
+    for numbers, kind in (
+        (["18446744073709551615", "18446744073709551614", "1"], "decimal128(20, 0)"),
+        (["-9223372036854775809", "1" + "0" * 30], "decimal128(38, 0)"),
+        (["100000000000000000000", "1.5"], "double"),
+        (["100000000000000000000", "1e+20"], "double"),
+        (["9223372036854775807"], "int64"),
+    ):
+        put("x.json", "".join(f'{{"id": {each}, "s": {{"l": [{each}]}}}}\n' for each in numbers))
+        found = rows(run, "x.json")
+        assert kinds() == {"id": kind, "s": f"struct<l: list<element: {kind}>>"}
+        assert [each["id"] for each in found] == [float(each) if kind == "double" else int(each) for each in numbers]
+    put("x.json", '{"n":1,"type":"A","id":18446744073709551615}\n{"n":2,"type":"B","id":18446744073709551614}\n')
+    query = "SELECT a.id AS a, b.id AS b FROM P MATCH A AS a ; B AS b FILTER a.id = b.id"
+    assert "2 events, 0 matches" in run(query, "x.json", "--order-by", "n").stderr
+
+
+NO_OBJECTS = [
+    ('{"a": 5}{"a": 6}', "is no JSON (Extra data at sign 9)"),
+    ('{"a": 5}garbage', "is no JSON (Extra data at sign 9)"),
+    ('{"a": 5},', "is no JSON (Extra data at sign 9)"),
+    ('{"a":\n{"b": 1}}', "is no JSON (Expecting value at sign 6)"),
+    ("{'a': 5}", "is no JSON (Expecting property name enclosed in double quotes at sign 2)"),
+    ('[{"a": 5}]', "is no object of JSON"),
+    ("null", "is no object of JSON"),
+    ('{"a": 5, "b": "gr\udcfcn"}', "has bytes that are not UTF-8"),
+]
+
+
+@pytest.mark.parametrize(("text", "says"), NO_OBJECTS)
+def test_a_line_of_json_is_one_object(run: Run, text: str, says: str) -> None:
+    """Whatever else it is, or holds beside one, is a bad row, whether a schema says the types or they are guessed."""
+    Path("x.json").write_bytes(
+        f'{{"a": 1, "b": "x"}}\n \n{{"a": 2}}\n{text}\n{{"a": 3}}\n'.encode(errors="surrogateescape")
+    )
+    for given in ([], schema(a="int", b="string")):
+        told = run(ALL, "x.json", *given)
+        assert told.exit_code == 1 and told.stderr.startswith(f"error: x.json, line 4 {says}: "), told.stderr
+        assert [each["a"] for each in rows(run, "x.json", "--bad-rows", "skip", *given)] == [1, 2, 3]
+
+
+def test_values_of_several_types_in_json(run: Run) -> None:
+    put("x.json", '{"s": {"a": 1}}\n\n{"s": {"a": 2}}\n{"s": {"a": "x"}}\n{"s": {"a": 3}}\n')
+    says = "error: x.json, line 4, column s.a: string here, number before; all values of a column must be of one type\n"
+    assert run(ALL, "x.json").stderr == says
+    put("x.json", '{"a": 1}\n{"a": "n/a"}\n')
+    told = run(ALL, "x.json", *schema(a="int"), "--null", "n/a").stderr
+    assert told == 'error: x.json, line 2, column a: "n/a" is no int64; --bad-rows skip leaves such rows out\n'
 
 
 def test_arrays_of_json(run: Run) -> None:
@@ -439,6 +591,14 @@ def test_names_of_columns_that_are_names_of_options(run: Run) -> None:
         assert told.startswith(f"error: --rename {name}=…: there is no column `{name}` in `x.json`"), told
         told = run(ALL, "x.json", "--time-format", f"{name}=epoch").stderr
         assert told.startswith(f"error: --time-format {name}=…: there is no column `{name}` in `x.json`"), told
+
+
+def test_options_are_for_columns_and_not_for_fields(run: Run) -> None:
+    put("x.json", '{"n": 1, "m": {"at": 5}}\n')
+    for option, value in (("--rename", "m.at=at"), ("--time-format", "m.at=epoch")):
+        told = run(ALL, "x.json", option, value).stderr
+        said = f"error: {option} m.at=…: `m.at` is a field of the column `m`; the option is for whole columns\n"
+        assert told == said
 
 
 def test_bad_rows_are_found_beyond_the_first_block(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -479,3 +639,10 @@ def test_what_csv_holds(run: Run) -> None:
         'p_t,p_f,p_b,u\na,1e+21,true,a\n"",100.0,,""\n,NaN,false,\n b ,-1e-7,true, b \n"#c",,,#c\n'
         '"d""e",-Infinity,false,"d""e"\n"f,g",0.1,true,"f,g"\n"h\ni",1e+16,,"h\ni"\nNULL,5.0,false,NULL\n'
     )
+
+
+def test_null_alone_in_a_row_of_csv(run: Run) -> None:
+    put("v.csv", "n,v\n1,x\n2,\n3,y\n")
+    assert run("SELECT p.v AS v FROM P MATCH P AS p", "v.csv", "-o", "o.csv").exit_code == 0
+    assert Path("o.csv").read_text() == 'v\nx\n""\ny\n'
+    assert [each["v"] for each in rows(run, "o.csv")] == ["x", "", "y"]

@@ -189,6 +189,26 @@ def test_rows_are_read_piece_by_piece_if_in_order_and_sorted_if_not(run: Run, mo
     assert found("x.parquet") == found("y.parquet") == found("z.parquet") == PAIRS
 
 
+@pytest.mark.parametrize("times", [(1.5, 2.5), (2.5, 1.5)])
+@pytest.mark.parametrize("files", [1, 2])
+def test_the_order_may_be_that_of_a_field(run: Run, times: tuple[float, float], files: int) -> None:
+    lines = [json.dumps({"n": n, "type": "A", "m": {"t": at}}) for n, at in enumerate(times)]
+    put("0.json", lines if files == 1 else lines[:1])
+    put("1.json", lines[1:])
+    put("q.acel", ["SELECT a.n AS n MATCH A AS a"])
+    result = run(*["0.json", "1.json"][:files], "--order-by", "m.t", "-o", "x.csv", query="q.acel")
+    assert result.exit_code == 0, result.output
+    assert Path("x.csv").read_text() == ("n\n0\n1\n" if times[0] < times[1] else "n\n1\n0\n")
+
+
+def test_an_event_type_without_the_order_column(run: Run) -> None:
+    put("a.csv", ["n,v", "1,2"])
+    put("b.csv", ["w", "3"])
+    put("q.acel", ["SELECT A.v AS v MATCH A"])
+    told = run("A=a.csv", "B=b.csv", "--order-by", "n", query="q.acel")
+    assert told.exit_code == 1 and "row 2 has NULL in the order column `n`" in told.stderr
+
+
 def test_types_are_those_of_all_values(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """A column that begins with integers may go on with fractions, far beyond the first block."""
     for module in ("csv_files", "json_files"):
@@ -385,7 +405,7 @@ CASES: list[tuple[str, list[str], int, str]] = [
     ("some inputs with a name", ["SELL=ticks.csv", "broken.csv"], 2, "`broken.csv` is not"),
     ("elsewhere", ["s3://there/ticks.csv"], 2, "is not on this machine"),
     ("a broken parquet file", ["broken.parquet"], 1, "error: `broken.parquet` cannot be read"),
-    ("a broken JSON file", ["broken.json"], 1, "error: `broken.json` cannot be read"),
+    ("a broken JSON file", ["broken.json"], 1, "error: broken.json, line 2 is no JSON"),
     ("a broken CSV file", ["broken.csv"], 1, "error: broken.csv, line 3: 3 values for 2 columns"),
     ("an empty CSV file", ["empty.csv"], 1, "error: `empty.csv` cannot be read: Empty CSV file"),
     (
@@ -515,6 +535,15 @@ def test_ties_are_kept_if_asked_for(run: Run) -> None:
     assert kept.exit_code == 0 and "1 match" in kept.stderr
     elsewhere = CliRunner().invoke(main, ["run", "q.acel", "t.csv", "--order-by", "ts", "--ties", "keep"])
     assert elsewhere.exit_code == 2 and "--ties keep is for --in-process" in elsewhere.stderr
+
+
+@pytest.mark.parametrize("names", [("x.csv", "y.csv"), ("y.csv", "x.csv")])
+def test_ties_of_several_files_keep_the_order_of_the_files(run: Run, names: tuple[str, str]) -> None:
+    put("x.csv", ["n,v", "5,1", "9,2"])
+    put("y.csv", ["n,v", "1,3", "5,4"])
+    put("q.acel", ["SELECT p.v AS v FROM P MATCH P AS p"])
+    assert run(*names, "--order-by", "n", "--ties", "keep", "-o", "o.csv", query="q.acel").exit_code == 0
+    assert Path("o.csv").read_text().split() == ["v", "3", *(["1", "4"] if names[0] == "x.csv" else ["4", "1"]), "2"]
 
 
 def test_far_more_matches_than_events_are_warned_of(run: Run) -> None:

@@ -230,6 +230,11 @@ def test_every_type_counts() -> None:
         ("MATCH A", [{"type": "A", "variable": 1}], "events have an attribute `variable`; rename"),
         ("MATCH A", [{"type": "A", "end": 1}], "events have an attribute `end`; rename"),
         ("MATCH A PARTITION BY `match`", [{"type": "A", "match": 1}], "PARTITION BY is called `match`"),
+        (
+            "MATCH A PARTITION BY g.k",
+            [{"type": "A", "g_k": 5, "g": {"k": 1}}],
+            "events have an attribute `g_k`; rename",
+        ),
         ("MATCH A AGG m[u <- count(A)] PARTITION BY u", ROWS, "events have an attribute `u`; rename"),
         ("MATCH A AGG m[u <- count(A)]", ROWS, "`u` is string in `A` and int64 in `m`; rename"),
     ],

@@ -221,6 +221,8 @@ def test_a_column_called_as_what_every_event_has_is_refused_where_it_is_asked_fo
 def test_a_column_called_as_what_every_event_has_is_no_trouble_otherwise() -> None:
     query = ac.query("SELECT A.v, start_time, count(B) AS n MATCH A ; B+ FILTER B[v > 3] PARTITION BY v WITHIN 1 HOUR")
     assert query.check(COLUMNS, order_by="ts").names == ["A_v", "start_time", "n"]
+    query = ac.query("SUMMARIZE max(A.v) AS time MATCH A HAVING time > 1")
+    assert query.check(COLUMNS, order_by="ts").names == ["time"]
     types = {"A": {"v": "int", "ts": "timestamp", "time": "int"}, "B": {"v": "int", "ts": "timestamp"}}
     assert ac.query("SELECT A.v MATCH A ; B").check(types, order_by="ts").names == ["A_v"]
     with pytest.raises(ac.SchemaError, match="rename the column `position`"):

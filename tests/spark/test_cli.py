@@ -154,7 +154,11 @@ def test_columns_of_text_have_the_types_and_values_that_they_have_in_process(spa
         [
             ("ties.csv", "ts,type\n2024-01-02T09:00:00,A\n2024-01-02T09:00:00,A\n", "error: two rows "),
             ("late.csv", "ts,type\n2024-01-02T09:00:00,A\n,A\n", "error: a row "),
-            ("broken.json", '{"ts":"2024-01-02T09:00:00","type":"A"}\n{"ts":\n', "error: Spark: "),
+            (
+                "broken.json",
+                '{"ts":"2024-01-02T09:00:00","type":"A"}\n{"ts":\n',
+                "error: {folder}/broken.json, no JSON with",
+            ),
             ("broken.parquet", "nothing", "error: Spark: "),
             ("columns.csv", "ts,type\n2024-01-02T09:00:00\n", "error: {folder}/columns.csv, values for other than 2"),
             ("day.csv", "ts,type\n2024-13-02T09:00:00,A\n", "error: {folder}/day.csv, column ts: '2024-13-02T"),
@@ -342,6 +346,135 @@ def test_messy_files_are_read_as_in_process(acelera: Callable[..., Result], tmp_
     (tmp_path / "in" / "later.csv").write_text(later)
     again = acelera(*[each for each in given if each not in ("--bad-rows", "skip")], *stream)
     assert again.exit_code == 1 and f"{tmp_path}/in/later.csv, column n: '1.5' is no int64" in again.stderr
+
+
+ODD = {
+    "quotes.csv": b'n,v\n1,"3"""\n2,"""big"\n3,"a ""b"", c"\n4,d"e"f\n5,\n6,""\n7,\0\n   \n8,x\0y\n',
+    "endless.csv": b'n,v\n1,a\n2,"""big\n',
+    "index.csv": b",n,v\n0,1,2\n",
+    "alike.csv": b"n,v,w,W\n1,2,3,4\n",
+    "mark.csv": b"\xef\xbb\xbfn,v\n1,\xc3\xbc\n",
+    "zones.csv": b"n,v\n1,2024-01-31T10:00Z\n2,2024-01-31 10:00+01:00\n3,2024-01-31T10:00:00-18:00\n",
+    "far.csv": b"n,v\n1,2024-01-31T10:00Z\n2,2024-01-31 10:00+18:01\n",
+    "large.json": b'{"n":1,"v":18446744073709551615}\n{"n":2,"v":18446744073709551614}\n',
+    "zones.json": b'{"n":1,"v":"2024-01-31T10:00Z"}\n \t\n{"n":2,"v":"2024-01-31"}\n',
+    "lines.json": b"\n".join(
+        [
+            *(
+                b'{"n":1,"v":1}',
+                b'{"n":2,"v":2}{"n":3,"v":3}',
+                b'{"n":4}garbage',
+                b'{"n":5},',
+                b"{'n':6}",
+                b'[{"n":7}]',
+            ),
+            *(b"null", b'{"n":8,', b'"v":8}', b'{"n":9,"w":"gr\xfcn"}', b'{"n":10}', b""),
+        ]
+    ),
+}
+
+
+def test_odd_files_are_read_as_in_process(acelera: Callable[..., Result], tmp_path: Path) -> None:
+    (tmp_path / "q.acel").write_text("SELECT p.v AS v FROM P MATCH P AS p")
+    for name, content in ODD.items():
+        (tmp_path / name).write_bytes(content)
+        encoding = ["--encoding", "utf-8-sig"] if name == "mark.csv" else []
+        given = ["run", "q.acel", name, "--order-by", "n", "--overwrite", *encoding, "-o"]
+        there, here = acelera(*given, "there.csv"), acelera(*given, "here.csv", "--in-process")
+        assert there.exit_code == here.exit_code == (name in ("endless.csv", "lines.json")), (name, there.stderr)
+        if there.exit_code == 0:
+            assert lines_of("there.csv") == lines_of("here.csv"), name
+    lines = ["run", "q.acel", "lines.json", "--order-by", "n", "--overwrite", "-o", "x.csv"]
+    for where in ([], ["--in-process"]):
+        assert "2 events, 2 matches, 9 bad rows skipped" in acelera(*lines, "--bad-rows", "skip", *where).stderr
+    assert "/lines.json, no JSON with values for 2 columns, in the line: " in acelera(*lines).stderr
+    told = acelera("run", "q.acel", "endless.csv", "--order-by", "n").stderr
+    assert "/endless.csv, a quote that never ends, or a text behind it, in the line: 2," in told
+
+
+def test_columns_of_one_of_several_event_types(acelera: Callable[..., Result], tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("n,V\n1,5\n")
+    (tmp_path / "b.csv").write_text("n,w\n2,7\n")
+    (tmp_path / "q.acel").write_text("SELECT A.v AS v, B.w AS w FROM S MATCH A ; B")
+    given = ["run", "q.acel", "A=a.csv", "B=b.csv", "--order-by", "n", "-o", "x.csv", "--rename"]
+    assert acelera(*given, "V=v").exit_code == 0
+    assert lines_of("x.csv") == [b"v,w", b"5,7"]
+    assert (
+        "there is no column `Vv` in any of the inputs; did you mean `V`?"
+        in acelera(*given, "Vv=v", "--overwrite").stderr
+    )
+
+
+def test_lines_of_json_in_a_stream(acelera: Callable[..., Result], tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    at = '{"ts":"2024-01-01T00:00:0'
+    put(tmp_path / "in" / "1.json", [f'{at}1Z","v":null}}', f'{at}2","v":null}}{{"ts":3}}', f"{at}"], 1)
+    (tmp_path / "q.acel").write_text("SELECT p.v AS v FROM P MATCH P AS p")
+    given = ["run", "q.acel", *STREAM[:-2], "--watermark", "0 seconds", "--bad-rows", "skip"]
+    assert "1 event, 1 match, 2 bad rows skipped" in acelera(*given).stderr
+    put(tmp_path / "in" / "2.json", [f'{at}3Z","v":"x"}}', "null"], 2)
+    assert "1 event, 1 match, 1 bad row skipped" in acelera(*given).stderr
+
+
+@pytest.mark.parametrize("delimiter", thinned(["\\", "|", "space", "^"], 4))
+def test_signs_between_values(acelera: Callable[..., Result], tmp_path: Path, delimiter: str) -> None:
+    sign = delimiter.replace("space", " ")
+    (tmp_path / "x.csv").write_text(f'1{sign}"a{sign}b"\n2{sign}"c""d"\n')
+    (tmp_path / "q.acel").write_text("SELECT p.v AS v FROM P MATCH P AS p")
+    given = ["run", "q.acel", "x.csv", "--columns", "n,v", "--delimiter", delimiter, "--order-by", "n", "-o", "o.csv"]
+    assert acelera(*given).exit_code == 0
+    assert lines_of("o.csv") == [b"v", b'"c""d"', f"a{sign}b".encode()]
+
+
+def test_folders_named_by_a_key_are_columns(acelera: Callable[..., Result], tmp_path: Path) -> None:
+    (tmp_path / "q.acel").write_text("SELECT p.v AS v, p.k AS k FROM P MATCH P AS p")
+    for key, n in (("1", 1), ("2", 2)):
+        for kind, content in (("csv", f"n,v\n{n},x\n"), ("json", f'{{"n":{n},"v":"x"}}\n')):
+            (tmp_path / kind / f"k={key}").mkdir(parents=True)
+            (tmp_path / kind / f"k={key}" / f"a.{kind}").write_text(content)
+    for kind in ("csv", "json"):
+        assert acelera("run", "q.acel", kind, "--order-by", "n", "-o", f"out.{kind}.csv").exit_code == 0
+        assert lines_of(f"out.{kind}.csv") == [b"v,k", b"x,1", b"x,2"]
+
+
+def test_decimals_of_json_are_not_rounded(acelera: Callable[..., Result], tmp_path: Path) -> None:
+    (tmp_path / "x.json").write_text('{"n":1,"v":1.25}\n{"n":2,"v":12.5}\n{"n":3,"v":123.5}\n{"n":4}\n{"n":5,"v":-3}\n')
+    (tmp_path / "types.json").write_text('{"n": "int", "v": "decimal(3, 1)"}')
+    (tmp_path / "q.acel").write_text("SELECT p.n AS n, p.v AS v FROM P MATCH P AS p")
+    given = ["run", "q.acel", "x.json", "--order-by", "n", "--schema", "types.json", "-o"]
+    for name, where in (("there.csv", []), ("here.csv", ["--in-process"])):
+        assert acelera(*given, f"refused_{name}", *where).exit_code == 1
+        assert "3 events, 3 matches, 2 bad rows skipped" in acelera(*given, name, "--bad-rows", "skip", *where).stderr
+    assert lines_of("there.csv") == lines_of("here.csv") == [b"n,v", b"2,12.5", b"4,", b"5,-3.0"]
+
+
+def test_names_of_columns_are_those_of_all_files(acelera: Callable[..., Result], tmp_path: Path) -> None:
+    (tmp_path / "q.acel").write_text("SELECT p.v AS v FROM P MATCH P AS p")
+    for name, content in (("a.csv", "n,v\n1,2\n"), ("b.csv", "v,n\n1,2\n"), ("c.csv", "n,v,v\n1,2,3\n")):
+        (tmp_path / name).write_text(content)
+    told = acelera("run", "q.acel", "a.csv", "b.csv", "--order-by", "n").stderr
+    assert "error: the columns of `b.csv` (v, n) are not those of `a.csv` (n, v)\n" in told
+    assert (
+        "error: the column `v` occurs twice in `c.csv`" in acelera("run", "q.acel", "c.csv", "--order-by", "n").stderr
+    )
+
+
+@pytest.mark.parametrize("kind", ["csv", "json"])
+def test_event_types_that_are_not_needed(acelera: Callable[..., Result], tmp_path: Path, kind: str) -> None:
+    """Their rows are counted, the bad ones too, though Spark need not read them."""
+    files = {
+        "csv": ("n,v\n1,2\n", "n,v\n5,2\n6\n", "n,w\n"),
+        "json": ('{"n":1,"v":2}\n', '{"n":5,"v":2}\n{"n":6\n'),
+    }
+    names = "ABC"[: len(files[kind])]
+    for name, content in zip(names, files[kind], strict=True):
+        (tmp_path / f"{name}.{kind}").write_text(content)
+    (tmp_path / "q.acel").write_text("SELECT A.v AS v FROM S MATCH A")
+    given = ["run", "q.acel", *(f"{name}={name}.{kind}" for name in names), "--order-by", "n", "--overwrite"]
+    for where in ([], ["--in-process"]):
+        skipping = acelera(*given, "--bad-rows", "skip", "-o", "x.csv", *where)
+        assert "1 row skipped: " in skipping.stderr and "2 events, 1 match, 1 bad row skipped" in skipping.stderr
+        assert acelera(*given, "-o", "x.csv", *where).exit_code == 1
 
 
 def put(path: Path, lines: list[str], when: int) -> None:

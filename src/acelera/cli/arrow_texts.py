@@ -96,9 +96,11 @@ def _within_years(column: Any) -> Any:
     return column
 
 
-def _between(column: Any, least: int, after: int) -> Any:
+def _between(column: Any, least: float, after: float) -> Any:
     """Numbers of which those that are less than the least, or not before the end, are NULL."""
-    if not pa.types.is_floating(column.type):
+    if pa.types.is_floating(column.type):
+        least, after = float(least), float(after)
+    else:
         column = column if column.type == pa.int32() else column.cast(pa.int64())
         least, after = max(least, -(1 << 63)), min(after, (1 << 63) - 1)
         ends = pc.min_max(column)

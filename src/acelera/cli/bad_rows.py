@@ -18,7 +18,8 @@ from acelera.cli.reading import Reading
 from acelera.errors import AceleraWarning, DataError
 
 ENDLESS = "a quote that never ends"
-_END = "\0the end\0"
+_END = "\U0010fffethe end"
+"""A line of signs that are of no text."""
 
 
 @contextmanager
@@ -31,7 +32,7 @@ def readable(path: Path) -> Iterator[None]:
             f"`{path}` has bytes that are not {error.encoding}, {error.object[error.start : error.end]!r}; say what it "
             "is written in, as --encoding latin-1"
         ) from None
-    except (pa.ArrowException, OSError, UnicodeError) as error:
+    except (pa.ArrowException, OSError, UnicodeError, csv.Error) as error:
         raise DataError(f"`{path}` cannot be read: {' '.join(str(error).split())}") from None
 
 
@@ -127,10 +128,8 @@ def _encoding(reading: Reading) -> str:
 
 def _ended(text: IO[str]) -> Iterator[str]:
     """Lines, and one more: only an open quote can swallow that."""
-    last = "\n"
-    for last in text:
-        yield last
-    yield _END if last.endswith(("\n", "\r")) else f"\n{_END}"
+    yield from text
+    yield _END
 
 
 def ragged(path: Path, reading: Reading, width: int) -> BadRow:
@@ -138,7 +137,7 @@ def ragged(path: Path, reading: Reading, width: int) -> BadRow:
     for record in records(path, reading):
         if record.endless:
             return BadRow(path, record.line, f": {ENDLESS}", OF_LINES)
-        if len(record.values) != width:
+        if len(record.values) != width and any(each.strip() for each in record.values):
             said = f": {count(len(record.values), 'value')} for {count(width, 'column')}"
             return BadRow(path, record.line, said, OF_WIDTHS)
     return BadRow(path, 0, ": a row has too few or too many values", OF_WIDTHS)

@@ -18,6 +18,9 @@ MARK = "\U0010ffff"
 """Stands before a byte that is not of the encoding, which is the sign behind it. It is a sign of no text."""
 
 BYTES_AT_ONCE = 1 << 22
+TAIL = 1 << 16
+"""How many of the last bytes are remembered."""
+
 _DELIMITERS = {";": "';'", "\t": r"'\t'", "|": "'|'", ",": ","}
 _MARKED = re.compile(MARK + "(.)", re.DOTALL)
 
@@ -44,7 +47,7 @@ class Utf8(io.RawIOBase):
         while size < 0 or len(self._rest) < size:
             piece = self._raw.read(BYTES_AT_ONCE)
             decoded = self._decoded(piece)
-            self.tail = (self.tail + decoded)[-128:]
+            self.tail = (self.tail + decoded[-TAIL:])[-TAIL:]
             self._rest = self._rest + decoded if self._rest else decoded
             if not piece:
                 break

@@ -13,13 +13,15 @@ import pyarrow.csv
 
 from acelera.cli.arrow_texts import decoded, narrowed, nulled, read_as, rows_of, without, wrong_in
 from acelera.cli.bad_rows import OF_BYTES, BadRow, BadRows, line_of, ragged, readable, refuse_endless
-from acelera.cli.csv_bytes import MARK, Utf8, as_written, unmarked, warn_of_delimiter
+from acelera.cli.csv_bytes import MARK, TAIL, Utf8, as_written, unmarked, warn_of_delimiter
 from acelera.cli.reading import Column, Reading
 from acelera.cli.text_types import Form, chosen, guessed
 from acelera.errors import DataError, SchemaError, listing
 from acelera.language.schema import refuse_repeated
 
 BYTES_AT_ONCE = 1 << 22
+BYTES_AT_MOST = 1 << 30
+"""How many bytes are read at once, and how many if a row is so long."""
 
 
 def header(path: Path, reading: Reading) -> list[str]:
@@ -27,11 +29,8 @@ def header(path: Path, reading: Reading) -> list[str]:
     if reading.header:
         names = list(reading.header)
     else:
-        with (
-            readable(path),
-            pyarrow.csv.open_csv(Utf8(path, reading), parse_options=_parsing(reading, lambda _: "skip")) as reader,
-        ):
-            names = list(reader.schema.names)
+        with readable(path):
+            names = _first_line(path, reading, BYTES_AT_ONCE)
         warn_of_delimiter(names, reading, str(path))
         damaged = next((name for name in names if MARK in name), None)
         if damaged is not None:
@@ -41,6 +40,25 @@ def header(path: Path, reading: Reading) -> list[str]:
             )
     refuse_repeated(names, f" in `{path}`")
     return names
+
+
+def _first_line(path: Path, reading: Reading, size: int) -> list[str]:
+    parsing = _parsing(reading, lambda _: "skip")
+    try:
+        with pyarrow.csv.open_csv(
+            Utf8(path, reading), pyarrow.csv.ReadOptions(block_size=size), parse_options=parsing
+        ) as reader:
+            return list(reader.schema.names)
+    except pa.ArrowInvalid as error:
+        return _first_line(path, reading, _larger(size, error, path, reading))
+
+
+def _larger(size: int, error: pa.ArrowInvalid, path: Path, reading: Reading) -> int:
+    """How many bytes to read at once, if a row is longer than what was read, and no open quote has made it so."""
+    if "straddl" not in str(error) or size >= BYTES_AT_MOST:
+        raise error
+    refuse_endless(path, reading)
+    return min(size * 8, BYTES_AT_MOST)
 
 
 def common_header(files: Sequence[Path], reading: Reading) -> list[str]:
@@ -57,7 +75,6 @@ def guess_types(
     files: Sequence[Path],
     names: Sequence[str],
     wanted: Sequence[str],
-    orders: Sequence[str],
     reading: Reading,
     seen: Callable[[int], None],
 ) -> tuple[dict[str, tuple[pa.DataType, Form | None]], list[int | None]]:
@@ -74,10 +91,10 @@ def guess_types(
                     valued[name] |= column.null_count < len(column)
                 size += texts.size
                 seen(texts.size)
-        if file.ragged and reading.bad_rows != "skip":
-            BadRows().meet(file.ragged, ragged(path, reading, len(names)))
+            if file.ragged and reading.bad_rows != "skip":
+                BadRows().meet(file.ragged, ragged(path, reading, len(names)))
         rows.append(size)
-    return {name: chosen(candidates[name], valued[name], name in orders) for name in wanted}, rows
+    return {name: chosen(candidates[name], valued[name]) for name in wanted}, rows
 
 
 def read_csv(
@@ -141,6 +158,17 @@ class _Batch:
     columns: list[Any]
     damaged: dict[int, Any]
 
+    def beyond(self, row: int) -> _Batch:
+        """The rows that are not before one."""
+        skip = min(max(row - self.first, 0), self.size)
+        return _Batch(
+            self.first + skip,
+            self.size - skip,
+            [each.slice(skip) for each in self.raw],
+            [each.slice(skip) for each in self.columns],
+            {place: each.slice(skip) for place, each in self.damaged.items()},
+        )
+
 
 @dataclass
 class _Texts:
@@ -154,6 +182,21 @@ class _Texts:
     _endless: bool = field(default=False)
 
     def batches(self) -> Iterator[_Batch]:
+        """Some rows at a time; if one is longer than what is read at once, it is begun anew with more."""
+        size, given = BYTES_AT_ONCE, 0
+        while True:
+            self.ragged, self._endless = 0, False
+            try:
+                for batch in self._batches(size):
+                    rest = batch.beyond(given)
+                    if rest.size:
+                        yield rest
+                        given = rest.first + rest.size
+                return
+            except pa.ArrowInvalid as error:
+                size = _larger(size, error, self.path, self.reading)
+
+    def _batches(self, size: int) -> Iterator[_Batch]:
         options = pyarrow.csv.ConvertOptions(
             column_types=dict.fromkeys(self.names, pa.binary()),
             include_columns=list(self.wanted),
@@ -161,7 +204,7 @@ class _Texts:
             quoted_strings_can_be_null=False,
             null_values=[""],
         )
-        reading = pyarrow.csv.ReadOptions(block_size=BYTES_AT_ONCE, column_names=list(self.reading.header) or None)
+        reading = pyarrow.csv.ReadOptions(block_size=size, column_names=list(self.reading.header) or None)
         parsing, source, first = _parsing(self.reading, self._meet), Utf8(self.path, self.reading), 0
         last: Any = None
         with pyarrow.csv.open_csv(source, reading, parsing, options) as reader:
@@ -180,15 +223,17 @@ class _Texts:
             refuse_endless(self.path, self.reading)
 
     def _meet(self, row: Any) -> str:
-        """A row with too few or too many values."""
-        self.ragged += 1
-        self._endless |= "\n" in row.text
+        """A row with too few or too many values; a line of blanks is none."""
+        if row.text.strip():
+            self.ragged += 1
+            self._endless |= "\n" in row.text
         return "skip"
 
 
 def _may_be_open(last: bytes, tail: bytes) -> bool:
     """Whether the last value may have a quote before it and none behind it."""
-    return last.endswith(b'"') or b"\n" in last or tail.rstrip(b"\r\n").endswith(b'"' + last)
+    longer = len(last) + 2 > len(tail) >= TAIL
+    return longer or last.endswith(b'"') or b"\n" in last or tail.rstrip(b"\r\n").endswith(b'"' + last)
 
 
 def _parsing(reading: Reading, meet: Callable[[Any], str]) -> Any:

@@ -17,12 +17,15 @@ _MUST_BE_QUOTED_FIRST = rf"{_MUST_BE_QUOTED}|^#"
 
 
 def as_texts(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Values as they stand in CSV, without quotes.
+    """Values as they stand in CSV, without quotes. In a single column, NULL is an empty text: an empty line is no row.
 
     >>> as_texts(pa.RecordBatch.from_pylist([{"a": 100.0, "b": True}, {"a": float("nan"), "b": None}])).to_pylist()
     [{'a': '100.0', 'b': 'true'}, {'a': 'NaN', 'b': None}]
     """
-    return pa.RecordBatch.from_arrays([_text(each) for each in batch.columns], names=batch.schema.names)
+    texts = [_text(each) for each in batch.columns]
+    if len(texts) == 1:
+        texts = [pc.coalesce(texts[0], "")]
+    return pa.RecordBatch.from_arrays(texts, names=batch.schema.names)
 
 
 def _text(column: Any) -> Any:

@@ -108,6 +108,7 @@ def job_of(given: Mapping[str, Any]) -> Job:
     far = [each.path for each in inputs.parts if each.remote]
     if given["in_process"] and far:
         raise click.UsageError(f"`{far[0]}` is not on this machine; leave out --in-process")
+    reading = replace(reading_of(given, [inputs.format]), several=len(inputs.by_type) > 1)
     return Job(
         query=read_query(read_text(given["file"]), listed(given["partition_by"])),
         inputs=inputs,
@@ -115,7 +116,7 @@ def job_of(given: Mapping[str, Any]) -> Job:
         type_column=given["type_column"],
         event_type=given["event_type"],
         ties=given["ties"],
-        reading=reading_of(given, [inputs.format]).ordered_by(order_by[:1]),
+        reading=reading.ordered_by(order_by[:1]),
     )
 
 

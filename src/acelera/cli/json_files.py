@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.json
 
 from acelera.cli.arrow_texts import narrowed, nulled, read_as, rows_of, times_of, wrong_in
-from acelera.cli.bad_rows import OF_LINES, OF_VALUES, BadRow, BadRows, readable
+from acelera.cli.bad_rows import OF_LINES, BadRow, BadRows, readable
 from acelera.cli.epochs import EPOCHS
 from acelera.cli.reading import Column, Reading, columns_of_types, shown
 from acelera.cli.text_types import IN_TEXTS, Form, chosen, form_of
@@ -24,7 +24,7 @@ BYTES_AT_ONCE = 1 << 22
 
 
 def described(
-    files: Sequence[Path], event_type: str | None, orders: Sequence[str], reading: Reading, seen: Callable[[int], None]
+    files: Sequence[Path], event_type: str | None, reading: Reading, seen: Callable[[int], None]
 ) -> tuple[list[Column], list[int | None]]:
     """The columns of files, and how many rows each has; if a schema names the columns, nothing is read."""
     where = f" in `{files[0]}`"
@@ -38,8 +38,8 @@ def described(
     for path in files:
         size = 0
         with readable(path):
-            for _, chunk in _lines(path):
-                table, schema = _looked_at(path, chunk, reading)
+            for begin, chunk in _lines(path):
+                table, schema = _looked_at(path, chunk, begin, reading)
                 if table is None:
                     continue
                 found = unified([found, schema], [path], "permissive")
@@ -54,9 +54,8 @@ def described(
     held = {each.name: pa.string() if pa.types.is_null(each.type) else each.type for each in found}
     forms: dict[str, Form | None] = {}
     for name, kind in held.items():
-        new = reading.renamed.get(name, name)
         if kind == pa.string():
-            kind, form = chosen(candidates.get(name, []), valued.get(name, False), new in orders)
+            kind, form = chosen(candidates.get(name, []), valued.get(name, False))
             if pa.types.is_null(kind):
                 held[name] = kind
             elif form is not None:
@@ -132,7 +131,12 @@ def _values(column: Any, described: Column) -> Any:
 # --- lines ------------------------------------------------------------------------------------------------------------
 
 
+_MARK_OF_UTF8 = b"\xef\xbb\xbf"
 _ARRAY = re.compile(rb"(\xef\xbb\xbf)?\s*\[\s*[{\]]")
+_OTHER_TYPE = re.compile(r"Column\(/(.+)\) changed from (\w+) to (\w+)")
+
+_UNREADABLE = (pa.ArrowInvalid, UnicodeDecodeError)
+"""What is raised where lines are no rows."""
 
 
 def refuse_array(path: Path) -> NoReturn:
@@ -158,6 +162,8 @@ def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
         while piece := file.read(BYTES_AT_ONCE):
             if begin and _ARRAY.match(piece):
                 refuse_array(path)
+            if begin:
+                piece = piece.removeprefix(_MARK_OF_UTF8)
             begin = False
             head, newline, tail = piece.rpartition(b"\n")
             if newline:
@@ -176,28 +182,99 @@ def _line(chunk: bytes, begin: int, row: int) -> int:
     return begin + next((number for place, number in enumerate(full) if place == row), 0)
 
 
-def _looked_at(path: Path, chunk: bytes, reading: Reading) -> tuple[Any, pa.Schema]:
+def _looked_at(path: Path, chunk: bytes, begin: int, reading: Reading) -> tuple[Any, pa.Schema]:
     """What Arrow finds in lines; it takes some texts for times, which here are texts at first."""
     try:
-        schema = pa.json.read_json(pa.BufferReader(chunk), _whole(chunk)).schema
+        schema = _parse(chunk).schema
         schema = pa.schema([(each.name, _as_text(each.type)) for each in schema])
-        return _read(chunk, schema), schema
-    except (pa.ArrowInvalid, UnicodeDecodeError):
+        table = _exact(chunk, _read(chunk, schema))
+        return table, table.schema
+    except _UNREADABLE:
         if reading.bad_rows != "skip":
-            raise
+            _refuse_first(path, chunk, begin)
     lines = [line for line in chunk.split(b"\n") if line.strip()]
     if len(lines) == 1:
         return None, pa.schema([])
     schemas = []
     for half in (lines[: len(lines) // 2], lines[len(lines) // 2 :]):
-        schemas.append(_looked_at(path, b"\n".join(half) + b"\n", reading)[1])
+        schemas.append(_looked_at(path, b"\n".join(half) + b"\n", begin, reading)[1])
     schema = unified(schemas, [path], "permissive")
     kept = b"".join(line + b"\n" for line in lines if _fits(line, schema))
     return (_read(kept, schema) if kept else None), schema
 
 
+def _refuse_first(path: Path, chunk: bytes, begin: int) -> NoReturn:
+    """Name the first line that cannot be read: by itself, or beside those that stand before it."""
+    lines = [(number, line) for number, line in enumerate(chunk.split(b"\n")) if line.strip()]
+    fit, unfit = 0, len(lines)
+    while unfit - fit > 1:
+        middle = (fit + unfit) // 2
+        if _trouble(line for _, line in lines[:middle]) is None:
+            fit = middle
+        else:
+            unfit = middle
+    number, line = lines[unfit - 1]
+    if _trouble([line]) is not None:
+        BadRows().meet(1, BadRow(path, begin + number, *_why(line, pa.schema([]))))
+    told = _trouble(line for _, line in lines[:unfit]) or ""
+    other = _OTHER_TYPE.search(told)
+    said = f"column {other[1].replace('/', '.')}: {other[3]} here, {other[2]} before" if other else told
+    raise DataError(f"{path}, line {begin + number}, {said}; all values of a column must be of one type")
+
+
+def _trouble(lines: Iterable[bytes]) -> str | None:
+    """What Arrow says of lines that it cannot read."""
+    try:
+        _parse(b"".join(line + b"\n" for line in lines))
+    except _UNREADABLE as error:
+        return str(error)
+    return None
+
+
+_BEYOND_64_BITS = 1 << 63
+
+
+def _exact(chunk: bytes, table: pa.Table) -> pa.Table:
+    """Columns of whole numbers alone, some beyond 64 bits, as decimals: as doubles, different ones would be equal."""
+    for place, (name, held) in enumerate(zip(table.column_names, table.schema.types, strict=True)):
+        if not (pa.types.is_floating(held) or pa.types.is_nested(held)):
+            continue
+        for digits in (20, 38):
+            kind = _widened(table.column(place).combine_chunks(), digits)
+            if kind == held or _any_large_float(chunk, name):
+                break
+            with suppress(pa.ArrowInvalid):
+                table = _read(chunk, table.schema.set(place, pa.field(name, kind)))
+                break
+    return table
+
+
+def _widened(column: Any, digits: int) -> pa.DataType:
+    """The type of a column, with decimals for doubles if some are beyond 64 bits."""
+    kind = column.type
+    if pa.types.is_struct(kind):
+        parts = zip(kind, column.flatten(), strict=True)
+        return pa.struct([(each.name, _widened(part, digits)) for each, part in parts])
+    if pa.types.is_list(kind):
+        return pa.list_(_widened(column.flatten(), digits))
+    if pa.types.is_floating(kind) and (pc.max(pc.abs(column)).as_py() or 0) >= _BEYOND_64_BITS:
+        return pa.decimal128(digits, 0)
+    return kind
+
+
+def _any_large_float(chunk: bytes, name: str) -> bool:
+    """Whether a number beyond 64 bits is written as a float, as 1e+20, which Arrow would take for a decimal, too."""
+
+    def large(value: Any) -> bool:
+        if isinstance(value, dict | list):
+            return any(map(large, value.values() if isinstance(value, dict) else value))
+        return isinstance(value, float) and abs(value) >= _BEYOND_64_BITS
+
+    return any(large(json.loads(line).get(name)) for line in chunk.split(b"\n") if line.strip())
+
+
 def _fits(line: bytes, schema: pa.Schema) -> bool:
-    with suppress(pa.ArrowInvalid, UnicodeDecodeError):
+    with suppress(*_UNREADABLE):
         _read(line + b"\n", schema)
         return True
     return False
@@ -215,7 +292,23 @@ def _as_text(kind: pa.DataType) -> pa.DataType:
 
 def _read(chunk: bytes, schema: pa.Schema) -> pa.Table:
     options = pa.json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore")
-    return pa.json.read_json(pa.BufferReader(chunk), _whole(chunk), options).select(schema.names)
+    return _parse(chunk, options).select(schema.names)
+
+
+def _parse(chunk: bytes, options: Any = None) -> pa.Table:
+    """A row of each line that holds anything; an error if one of them is not one object."""
+    if not chunk.isascii():
+        chunk.decode()
+    lines = chunk.count(b"\n")
+    if chunk.count(b"\n{") + chunk.startswith(b"{") != lines:
+        full = [line for line in chunk.split(b"\n") if line.strip()]
+        lines = len(full)
+        if not all(line.lstrip().startswith(b"{") for line in full):  # of some, as null, Arrow would die
+            raise pa.ArrowInvalid("a line is no object")
+    table = pa.json.read_json(pa.BufferReader(chunk), _whole(chunk), options)
+    if table.num_rows != lines:
+        raise pa.ArrowInvalid("a line is not one object")
+    return table
 
 
 def _parsed(path: Path, chunk: bytes, schema: pa.Schema, begin: int, bad: BadRows) -> Iterator[tuple[int, pa.Table]]:
@@ -223,7 +316,7 @@ def _parsed(path: Path, chunk: bytes, schema: pa.Schema, begin: int, bad: BadRow
     try:
         yield 0, _read(chunk, schema)
         return
-    except (pa.ArrowInvalid, UnicodeDecodeError):
+    except _UNREADABLE:
         lines = [(number, line) for number, line in enumerate(chunk.split(b"\n")) if line.strip()]
     yield from _halved(path, lines, 0, schema, begin, bad)
 
@@ -234,7 +327,7 @@ def _halved(
     try:
         yield first, _read(b"".join(line + b"\n" for _, line in lines), schema)
         return
-    except (pa.ArrowInvalid, UnicodeDecodeError):
+    except _UNREADABLE:
         pass
     if len(lines) == 1:
         number, line = lines[0]
@@ -249,7 +342,10 @@ def _why(line: bytes, schema: pa.Schema) -> tuple[str, str]:
     """What is wrong with a line, that is no object of JSON or has a value of another type, and what can be done."""
     text = line.decode("utf-8", "backslashreplace").strip()
     try:
+        line.decode()
         row = json.loads(text)
+    except UnicodeDecodeError:
+        return f" has bytes that are not UTF-8: {shown(text)}", OF_LINES
     except json.JSONDecodeError as error:
         return f" is no JSON ({error.msg} at sign {error.pos + 1}): {shown(text)}", OF_LINES
     if not isinstance(row, dict):
@@ -259,7 +355,7 @@ def _why(line: bytes, schema: pa.Schema) -> tuple[str, str]:
             one = json.dumps({each.name: row[each.name]}).encode()
             if not _fits(one, pa.schema([each])):
                 said = json.dumps(row[each.name], ensure_ascii=False)
-                return f", column {each.name}: {said} is no {each.type}", OF_VALUES
+                return f", column {each.name}: {said} is no {each.type}", OF_LINES
     return f" cannot be read: {shown(text)}", OF_LINES
 
 

@@ -21,7 +21,7 @@ from acelera.engine.session.pages import Page
 from acelera.language.schema import Schema
 from acelera.moments import tick_of
 from acelera.spelling import warn_of_misspelt_types
-from acelera.tables import plain_values
+from acelera.tables import field_of, plain_values, with_fields
 
 if TYPE_CHECKING:
     from acelera.engine.session.session import Session
@@ -43,7 +43,7 @@ def run_here(job: Job, progress: Progress) -> Outcome:
         refuse_unfit(job.output, session.schema)
     stream = _stream(job, described)
     bad = BadRows(job.reading.bad_rows == "skip")
-    reading = _Reading(sources, stream, progress, bad)
+    reading = _Reading(sources, stream, progress, bad, job.ties)
     shown: list[pa.RecordBatch] = []
     types: set[str | None] = set()
     limit, found = job.shown if job.output is None else job.limit, 0
@@ -97,7 +97,7 @@ def find_here(job: Job, progress: Progress, limits: Limits) -> Findings | Summar
     described = _described(sources)
     job.query.check(described, **job.options)
     bad = BadRows(job.reading.bad_rows == "skip")
-    table = _Reading(sources, _stream(job, described), progress, bad).table()
+    table = _Reading(sources, _stream(job, described), progress, bad, job.ties).table()
     bad.tell(progress, table.num_rows)
     progress.begin("running")
     return job.query.findings(table, job.options, limits, job.ties)
@@ -124,10 +124,10 @@ def _stream(job: Job, described: object) -> Schema:
 class _Reading:
     """The rows of all sources as one stream in order."""
 
-    def __init__(self, sources: Sequence[Source], schema: Schema, progress: Progress, bad: BadRows) -> None:
+    def __init__(self, sources: Sequence[Source], schema: Schema, progress: Progress, bad: BadRows, ties: str) -> None:
         self._first = sources[0]
-        self._sources = [each for each in sources if each.rows != 0]
-        self._schema, self._progress, self._bad = schema, progress, bad
+        self._sources = sources  # also those in which no row can be read: of bad rows is told
+        self._schema, self._progress, self._bad, self._ties = schema, progress, bad, ties
         self._rows = sum(each.rows or 0 for each in sources)
 
     def batches(self) -> Iterator[tuple[pa.Table, Any]]:
@@ -142,7 +142,7 @@ class _Reading:
         table = self._all()
         self._progress.begin("running", table.num_rows)
         numbers = np.arange(1, table.num_rows + 1)
-        indices = sorted_indices(order_columns(table, self._schema, numbers))
+        indices = sorted_indices(order_columns(with_fields(table, self._schema), self._schema, numbers))
         if indices is not None:
             table, numbers = table.take(pa.array(indices)), numbers[indices]
         for at in range(0, table.num_rows, 1 << 17):
@@ -163,35 +163,38 @@ class _Reading:
     def _pieces(self) -> Iterator[pa.Table]:
         return (self._whole(source, batch) for source in self._sources for batch in source.batches(bad=self._bad))
 
-    def _in_order(self) -> list[Source] | None:
+    def _in_order(self) -> Sequence[Source] | None:
         """The sources in the order of their rows; None if rows must be sorted."""
-        names = list(self._schema.order_by)
-        if not names:
+        if not self._schema.order_by:
             return self._sources
         self._progress.begin("looking at the order", self._rows)
         spans, without_rows = [], []
-        for source in self._sources:
-            span = self._span(source, names)
+        for number, source in enumerate(self._sources):
+            span = self._span(source)
             if span is None:
                 return None
             if span[0] is None:  # read all the same: of bad rows is told
                 without_rows.append(source)
             else:
-                spans.append((*span, source))
-        spans.sort(key=lambda each: each[:2])
-        if any(left[1] > right[0] for left, right in pairwise(spans)):
-            return None
-        return [*without_rows, *(source for _, _, source in spans)]
+                spans.append((*span, number))
+        spans.sort()
+        for (_, end, left), (begin, _, right) in pairwise(spans):
+            if end > begin or (end == begin and left > right and self._ties == "keep"):
+                return None
+        return [*without_rows, *(self._sources[number] for _, _, number in spans)]
 
-    def _span(self, source: Source, names: list[str]) -> tuple[Any, Any] | None:
+    def _span(self, source: Source) -> tuple[Any, Any] | None:
         """The first and the last place of a source whose rows are in order."""
         first = last = None
+        names = self._schema.read_for(self._schema.order_by)
+        if not set(names) <= set(source.schema.names):
+            return None
         for batch in source.batches(names):
             if not batch.num_rows:
                 continue
-            if any(column.null_count for column in batch.columns):
+            columns = [self._ordering(batch, name) for name in self._schema.order_by]
+            if any(column.null_count for column in columns):
                 return None
-            columns = [column.dictionary_decode() if _is_dictionary(column) else column for column in batch.columns]
             after, equal = compare_adjacent(columns)
             begin, end = self._place(columns, 0), self._place(columns, batch.num_rows - 1)
             if not (after | equal).all() or (last is not None and begin < last):
@@ -199,6 +202,12 @@ class _Reading:
             first, last = begin if first is None else first, end
             self._progress.advance(batch.num_rows)
         return first, last
+
+    def _ordering(self, batch: pa.RecordBatch, name: str) -> Any:
+        """An order column, which may be a field of a struct."""
+        known = self._schema.fields.get(name)
+        column = batch.column(name) if known is None else field_of(batch.column(known.path[0]), known.path[1:])
+        return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
 
     def _place(self, columns: Sequence[Any], row: int) -> tuple[Any, ...]:
         kinds = [self._schema.columns[name] for name in self._schema.order_by]
@@ -218,7 +227,3 @@ class _Reading:
             else:
                 columns[name] = pa.nulls(table.num_rows, kind.arrow)
         return pa.table(columns)
-
-
-def _is_dictionary(column: Any) -> bool:
-    return bool(pa.types.is_dictionary(column.type))

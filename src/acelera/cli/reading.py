@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import codecs
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import click
 import pyarrow as pa
 
-from acelera.cli.arguments import listed, read_schema
+from acelera.cli.arguments import read_schema
 from acelera.cli.epochs import EPOCHS, out_of_range
-from acelera.cli.text_types import INSTANT, Form, form_of
+from acelera.cli.text_types import IN_TEXTS, INSTANT, Form, form_of
 from acelera.cli.time_formats import time_form
 from acelera.errors import SchemaError, UsageError, did_you_mean, listing
 from acelera.language.schema import refuse_repeated, schema_of
@@ -30,7 +30,8 @@ class Reading:
 
     `header`: the names of the columns of files that have no line of names. Columns are named as in queries, but in
     `renamed`, whose keys are names in files, and in `header`. `said_by` names the schema in messages. All events are
-    of `one_type` if that was said; then what a schema nests is a struct, and not the columns of an event type.
+    of `one_type` if that was said; then what a schema nests is a struct, and not the columns of an event type. If there
+    are `several` event types with files of their own, a column that is named need be there in one of them only.
     """
 
     schema: Any = None
@@ -44,6 +45,7 @@ class Reading:
     bad_rows: str = "error"
     said_by: str = "--schema"
     one_type: bool = False
+    several: bool = False
 
     @property
     def is_utf8(self) -> bool:
@@ -63,22 +65,39 @@ class Reading:
         return replace(self, times={**dict.fromkeys(names, self.times[_ORDER]), **others})
 
     def names(self, written: Sequence[str], where: str) -> list[str]:
-        """The names of columns in queries, of those in files."""
-        for name in self.renamed:
-            if name not in written:
-                raise SchemaError(
-                    f"--rename {name}=…: there is no column `{name}`{where}{did_you_mean(name, written)} "
-                    f"(columns: {listing(written)})"
-                )
-        names = [self.renamed.get(name, name) for name in written]
+        """The names of columns in queries, of those in files; one without a name has that of its place, `_c0`."""
+        names = [self.renamed.get(name, name) or f"_c{place}" for place, name in enumerate(written)]
+        if not self.several:
+            self._refuse_unknown(written, names, where)
         refuse_repeated(names, where)
-        for name in self.times:
-            if name not in names:
-                raise SchemaError(
-                    f"--time-format {name}=…: there is no column `{name}`{where}{did_you_mean(name, names)} "
-                    f"(columns: {listing(names)})"
-                )
         return names
+
+    def refuse_unknown(self, described: Iterable[Sequence[Column]]) -> None:
+        """Of several event types, at least one has each column that is named."""
+        if not self.several:
+            return
+        columns = [each for one in described for each in one]
+        names = list(dict.fromkeys(each.name for each in columns))
+        where = " in any of the inputs"
+        self._refuse_unknown(list(dict.fromkeys(each.written for each in columns)), names, where)
+        for name in () if self.schema is None or self._nested else self._said(None)[0]:
+            if name not in names:
+                raise self._no_column(name, names, where)
+
+    def _refuse_unknown(self, written: Sequence[str], names: Sequence[str], where: str) -> None:
+        for option, given, known in (("--rename", self.renamed, written), ("--time-format", self.times, names)):
+            for name in given:
+                if name not in known:
+                    _refuse_field(f"{option} {name}=…", name, known)
+                    raise SchemaError(
+                        f"{option} {name}=…: there is no column `{name}`{where}{did_you_mean(name, known)} "
+                        f"(columns: {listing(known)})"
+                    )
+
+    def _no_column(self, name: str, names: Sequence[str], where: str) -> SchemaError:
+        return SchemaError(
+            f"{self.said_by}: there is no column `{name}`{where}{did_you_mean(name, names)} (columns: {listing(names)})"
+        )
 
     def types(self, event_type: str | None, names: Sequence[str], where: str) -> dict[str, pa.DataType]:
         """The types that are said of the columns of an event type."""
@@ -89,10 +108,7 @@ class Reading:
             said = {name: kind for name, kind in said.items() if name in names}
         for name in said:
             if name not in names and (own or event_type is None):
-                raise SchemaError(
-                    f"{self.said_by}: there is no column `{name}`{where}{did_you_mean(name, names)} "
-                    f"(columns: {listing(names)})"
-                )
+                raise self._no_column(name, names, where)
         return {name: kind for name, kind in said.items() if name in names}
 
     def named_by_schema(self, event_type: str | None) -> dict[str, pa.DataType]:
@@ -114,6 +130,12 @@ class Reading:
             described, nested = described[event_type], False
         schema = schema_of(described, event_type=None if nested else "E")
         return {name: kind.arrow for name, kind in schema.columns.items()}, own
+
+
+def _refuse_field(option: str, name: str, columns: Sequence[str]) -> None:
+    column = name.partition(".")[0]
+    if column in columns:
+        raise SchemaError(f"{option}: `{name}` is a field of the column `{column}`; the option is for whole columns")
 
 
 def shown(value: str) -> str:
@@ -202,12 +224,25 @@ def _timed(column: Column, written: str) -> Column:
         return replace(column, kind=form.kind, form=form)
     if written in EPOCHS and (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
         return replace(column, kind=INSTANT, form=None, epoch=written)
+    if written in EPOCHS and pa.types.is_decimal(kind):
+        return replace(column, kind=INSTANT, held=pa.float64(), form=None, epoch=written)
     what = (
         "numbers are times only as epoch, epoch-ms and so on" if pa.types.is_integer(kind) else "it has values already"
     )
     raise UsageError(
         f"the time format {written!r} is for texts; the column `{column.name}` is of type {kind}, and {what}"
     )
+
+
+def with_times(described: Sequence[Sequence[Column]], order_by: Sequence[str], kind: str) -> list[list[Column]]:
+    """The columns of each event type; texts that order the stream are times if no type has a value there."""
+    found = [list(columns) for columns in described]
+    for name in order_by if kind != "parquet" else ():
+        known = [each for columns in found for each in columns if each.name == name]
+        if all(pa.types.is_null(each.kind) for each in known):
+            times = {id(each): replace(each, kind=INSTANT, held=pa.string(), form=IN_TEXTS[-1]) for each in known}
+            found = [[times.get(id(each), each) for each in columns] for columns in found]
+    return found
 
 
 # --- the command line -------------------------------------------------------------------------------------------------
@@ -236,12 +271,19 @@ def reading_of(given: Mapping[str, Any], kinds: Sequence[str], schema: bool = Tr
             delimiter=_delimiter(said["delimiter"], said["decimal"]),
             encoding=_encoding(said["encoding"]),
             decimal=said["decimal"] or ".",
-            header=tuple(listed(said["header"])),
+            header=_header(said["header"]),
             bad_rows=given.get("bad_rows") or "error",
             one_type=bool(given.get("event_type")),
         )
     except UsageError as error:
         raise click.UsageError(str(error)) from None
+
+
+def _header(given: str | None) -> tuple[str, ...]:
+    names = tuple(each.strip() for each in given.split(",")) if given else ()
+    if not all(names):
+        raise click.UsageError(f"--columns {given!r}: each column needs a name, also one that is not used")
+    return names
 
 
 def _times(given: Sequence[str]) -> dict[str, str]:

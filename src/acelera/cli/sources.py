@@ -16,7 +16,7 @@ from acelera.cli.arrow_texts import read_as, rows_of, times_of, wrong_in
 from acelera.cli.bad_rows import BadRows, readable
 from acelera.cli.inputs import Inputs
 from acelera.cli.json_files import unified
-from acelera.cli.reading import Column, Reading, columns_of_csv, columns_of_types
+from acelera.cli.reading import Column, Reading, columns_of_csv, columns_of_types, with_times
 from acelera.errors import DataError
 
 ROWS_AT_ONCE = 1 << 16
@@ -52,7 +52,7 @@ class Source:
 
 def sources_of(inputs: Inputs, order_by: Sequence[str], seen: Seen, reading: Reading | None = None) -> list[Source]:
     """The files with the types of their columns; text is read once to find out those that are not said."""
-    found, reading = [], reading or Reading()
+    described, reading = [], reading or Reading()
     for event_type, parts in inputs.by_type.items():
         files = [file for part in parts for file in part.files]
         for part in parts:
@@ -61,19 +61,22 @@ def sources_of(inputs: Inputs, order_by: Sequence[str], seen: Seen, reading: Rea
                     f"`{part.path}` holds folders that are named key=value; they are read on Spark, so leave out "
                     "--in-process"
                 )
-        columns, rows = _DESCRIBERS[inputs.format](files, event_type, order_by, reading, seen)
-        found += [
-            Source(file, inputs.format, event_type, tuple(columns), count, reading)
-            for file, count in zip(files, rows, strict=True)
-        ]
-    return found
+        described.append((event_type, files, *_DESCRIBERS[inputs.format](files, event_type, reading, seen)))
+    if len(described) > 1:
+        reading.refuse_unknown(columns for _, _, columns, _ in described)
+    settled = with_times([columns for _, _, columns, _ in described], order_by, inputs.format)
+    return [
+        Source(file, inputs.format, event_type, tuple(columns), count, reading)
+        for (event_type, files, _, rows), columns in zip(described, settled, strict=True)
+        for file, count in zip(files, rows, strict=True)
+    ]
 
 
 # --- parquet ----------------------------------------------------------------------------------------------------------
 
 
 def _describe_parquet(
-    files: Sequence[Path], event_type: str | None, order_by: Sequence[str], reading: Reading, seen: Seen
+    files: Sequence[Path], event_type: str | None, reading: Reading, seen: Seen
 ) -> tuple[list[Column], list[int | None]]:
     schemas, rows = [], list[int | None]()
     for path in files:
@@ -120,23 +123,20 @@ def _times(path: Path, column: pa.Array, described: Column, first: int) -> pa.Ar
 
 
 def _describe_csv(
-    files: Sequence[Path], event_type: str | None, order_by: Sequence[str], reading: Reading, seen: Seen
+    files: Sequence[Path], event_type: str | None, reading: Reading, seen: Seen
 ) -> tuple[list[Column], list[int | None]]:
     rows: list[int | None] = [None] * len(files)
 
     def guess(wanted: Sequence[str]) -> Any:
         nonlocal rows
-        orders = [name for name in wanted if reading.renamed.get(name, name) in order_by]
-        found, rows = csv_files.guess_types(files, names, wanted, orders, reading, seen)
+        found, rows = csv_files.guess_types(files, names, wanted, reading, seen)
         return found
 
     names = csv_files.common_header(files, reading)
     return columns_of_csv(names, reading, event_type, f" in `{files[0]}`", guess), rows
 
 
-_Describer = Callable[
-    [Sequence[Path], "str | None", Sequence[str], Reading, Seen], tuple[list[Column], "list[int | None]"]
-]
+_Describer = Callable[[Sequence[Path], "str | None", Reading, Seen], tuple[list[Column], "list[int | None]"]]
 _Reader = Callable[[Path, Sequence[Column], Sequence[Column], Reading, BadRows], Iterator[pa.RecordBatch]]
 
 _DESCRIBERS: dict[str, _Describer] = {

@@ -2,9 +2,10 @@
 
 A column whose type is not said has the first of these types that all its values have the form of: int64, double,
 boolean, date, timestamp (in UTC, where it names no zone of its own); otherwise it is text. Without a single value it
-has no type at all, and can be compared with anything; a column that orders the stream is then one of timestamps. In
-JSON, only texts are looked at, for dates and timestamps. The forms are regular expressions that mean the same to Arrow
-and to Java, and so do the replacements that bring a text into the form that both cast.
+has no type at all, and can be compared with anything; if no event type has a value in a column that orders the stream,
+that is one of timestamps. In JSON, only texts are looked at, for dates and timestamps. The forms are regular
+expressions that mean the same to Arrow and to Java, and so do the replacements that bring a text into the form that
+both cast.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ import pyarrow as pa
 from acelera.errors import SchemaError
 
 _DAY = r"\d{4}-\d{2}-\d{2}"
-ZONE = r"(Z|[+-]\d{2}:\d{2})"
+ZONE = r"(Z|[+-](0\d|1[0-7]):[0-5]\d|[+-]18:00)"
+"""Java knows no zones that are farther from UTC."""
 _DIGITS_OF_SECONDS = {"s": 0, "ms": 3, "us": 6, "ns": 9}
 
 INSTANT = pa.timestamp("us", "UTC")
@@ -110,8 +112,8 @@ def _point(decimal: str) -> tuple[str, tuple[Step, ...]]:
     return (r"\.", ()) if decimal == "." else (",", ((",", "."),))
 
 
-def chosen(candidates: Sequence[Form], any_value: bool, orders: bool) -> tuple[pa.DataType, Form | None]:
-    """The type of a column, of which it is known whether it has any value, and whether it orders the stream."""
+def chosen(candidates: Sequence[Form], any_value: bool) -> tuple[pa.DataType, Form | None]:
+    """The type of a column, of which it is known whether it has any value."""
     if not any_value:
-        return (INSTANT, IN_TEXTS[-1]) if orders else (pa.null(), None)
+        return pa.null(), None
     return (candidates[0].kind, replace(candidates[0], checked=True)) if candidates else (pa.string(), None)

@@ -31,7 +31,7 @@ _PARTS = {
     "S": _ONE_OR_TWO,
     "f": r"(\d{1,6})",
     "p": "((?i:am|pm))",
-    "z": r"(Z|[+-]\d{2}:?\d{2})",
+    "z": r"(Z|[+-](?:0\d|1[0-7]):?[0-5]\d|[+-]18:?00)",
 }
 _WITHOUT_VALUE = {"a": "(?i:mon|tue|wed|thu|fri|sat|sun)", "A": f"(?i:{_DAYS})", "Z": "(?:UTC|GMT|Z)", "%": "%"}
 _SAME = {"e": "d", "h": "b"}

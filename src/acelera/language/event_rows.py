@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
 import pyarrow as pa
@@ -60,7 +60,13 @@ def with_rows_of_events(checked: Checked, ties: str) -> Checked:
         bounds=_bounds(schema),
         keys=keys,
         variables=tuple(name for name in fields if name in shown),
-        attributes=tuple(_columns({name: fields[name] for name in fields if name in shown}, held, keys)),
+        attributes=tuple(
+            _columns(
+                {name: fields[name] for name in fields if name in shown},
+                held,
+                {each.name for each in checked.clauses.partition_by},
+            )
+        ),
         all_variables=fields,
         order_by=schema.order_by,
         numbered=ties != "error" or not schema.order_by,
@@ -88,13 +94,13 @@ def _fields(held: Variable, schema: Schema) -> dict[str, Type]:
 
 
 def _columns(
-    fields: Mapping[str, Mapping[str, Type]], held: Mapping[str, Variable], keys: tuple[Column, ...]
+    fields: Mapping[str, Mapping[str, Type]], held: Mapping[str, Variable], keys: Collection[str]
 ) -> Iterator[tuple[str, pa.DataType]]:
     """The attributes of all variables together, but for the keys, which every row has."""
     found: dict[str, tuple[str, Type]] = {}
     for variable, named in fields.items():
         for name, kind in named.items():
-            if any(name == key.name for key in keys) and not _is_made(held[variable]):
+            if name in keys and not _is_made(held[variable]):
                 continue
             first, known = found.get(name, (variable, kind))
             together = unify(known, kind)

@@ -58,8 +58,16 @@ def _whole(tree: ast.Query | ast.Clauses) -> ast.Node | None:
 
 
 def _names(tree: ast.Node) -> Iterator[tuple[str, Span | None]]:
-    """The names of attributes in a query."""
+    """The names of attributes in a query; those in HAVING are of columns of the result."""
+    result = {
+        id(each)
+        for node in nodes_of(tree)
+        if isinstance(node, ast.Summary) and node.having is not None
+        for each in nodes_of(node.having)
+    }
     for node in nodes_of(tree):
+        if id(node) in result:
+            continue
         names: tuple[str | None, ...] = ()
         match node:
             case ast.Attribute(_, name) | ast.Key(name):

@@ -43,6 +43,9 @@ def _of_some(function: str, some: Quantified, value: ast.Expression, node: ast.E
     if not asks_one_event(some.predicate) or any(isinstance(each, Quantified) for each in ast.walk(some.predicate)):
         hint = "what looks at several events stands after FILTER"
         fail(f"inside an aggregate, `{variable(held)}[…]` asks each event alone", some.span, hint)
+    if not any(isinstance(each, ast.Attribute) for part in (predicate, value) for each in ast.walk(part)):
+        hint = f"count({variable(held)}) counts all events of {variable(held)}"
+        fail(f"the condition in `{variable(held)}[…]` speaks of nothing that events have", some.span, hint)
     chosen = ast.Call("if", (predicate, value), span=some.span)
     return ast.Running(function, chosen, True, span=node.span)
 

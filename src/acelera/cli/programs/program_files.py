@@ -42,8 +42,9 @@ class ProgramFiles:
     def _table(self, label: str | None, progress: Progress) -> pa.Table:
         batches = []
         for source in self.sources[label]:
-            for batch in source.batches(bad=self.bad) if source.rows != 0 else ():
-                batches.append(batch)
+            for batch in source.batches(bad=self.bad):
+                if batch.num_rows:  # of texts without rows, the types are told by others
+                    batches.append(batch)
                 progress.advance(batch.num_rows)
         return pa.Table.from_batches(batches, self.schemas[label])
 
@@ -55,6 +56,7 @@ def program_files(job: ProgramJob, progress: Progress) -> ProgramFiles:
     sources = {
         label: sources_of(inputs, job.times, progress.advance, job.reading) for label, inputs in job.inputs.items()
     }
+    job.reading.refuse_unknown(each[0].columns for each in sources.values())
     return ProgramFiles(sources, _schemas(sources, job.times), BadRows(job.reading.bad_rows == "skip"))
 
 

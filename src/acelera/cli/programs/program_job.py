@@ -56,7 +56,7 @@ def program_job(given: Mapping[str, Any], types: bool = True) -> ProgramJob:
             )
     kinds = sorted({each.format for each in inputs.values()})
     reading = reading_of(given, kinds, schema=types) if kinds else Reading()
-    return replace(job, reading=reading.ordered_by(job.times))
+    return replace(job, reading=replace(reading, several=len(inputs) > 1).ordered_by(job.times))
 
 
 def _of_rules(given: Mapping[str, Any], inputs: Mapping[str | None, Inputs]) -> ProgramJob:

@@ -11,9 +11,9 @@ from typing import Any
 import click
 import pyarrow as pa
 
-from acelera.cli.inputs import is_remote
+from acelera.cli.inputs import Input, is_remote
 from acelera.cli.reading import Reading
-from acelera.cli.spark.spark_files import Layout, layout_of
+from acelera.cli.spark.spark_files import Layout, layout_of, settled
 from acelera.errors import DataError
 from acelera.language.types import parse_type
 
@@ -22,12 +22,13 @@ FOLDER, FILE = "acelera", "columns.json"
 
 
 def layout_of_stream(
-    spark: Any, kind: str, paths: list[str], order_by: Sequence[str], reading: Reading, event_type: str | None, at: str
+    spark: Any, kind: str, folder: Input, order_by: Sequence[str], reading: Reading, at: str
 ) -> Layout:
     """The columns of a stream: those that its checkpoint keeps, or else those of the files that are there."""
-    kept = _read(spark, at)
+    kept, event_type = _read(spark, at), folder.event_type
     if kept is None:
-        return layout_of(spark, kind, paths, order_by, reading, event_type).with_texts()
+        (found,) = settled([layout_of(spark, kind, [folder], reading, event_type, watched=True)], order_by)
+        return found.with_texts()
     if kept["format"] != kind:
         raise click.UsageError(f"the checkpoint `{at}` is of a stream of {kept['format']}, and the input is {kind}")
     types = {name: parse_type(each).arrow for name, each in kept["types"].items()}
@@ -39,7 +40,8 @@ def layout_of_stream(
         from pyspark.sql.types import StructType
 
         held = StructType.fromJson(kept["held"])
-    return layout_of(spark, kind, paths, order_by, replace(reading, schema=types, said_by=said), event_type, held)
+    said_before = replace(reading, schema=types, said_by=said)
+    return layout_of(spark, kind, [folder], said_before, event_type, held, watched=True)
 
 
 def keep(spark: Any, layout: Layout, at: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -79,11 +79,11 @@ def _run(job: Job, target: str, spark: Any, progress: Progress) -> Outcome:
 
     progress.begin("looking at the input")
     observed, frames, bad = [], {}, []
-    one = functions.count(functions.lit(1)).alias("rows")
+    one = _count()
     for name, frame in frames_of(spark, job.inputs, job.order_by, job.reading).items():
         if is_told(frame) and job.reading.bad_rows == "skip":
-            bad.append(Observation())
-            frame = frame.observe(bad[-1], *observations())
+            bad.append((Observation(), frame))
+            frame = frame.observe(bad[-1][0], *observations())
         frame = without_bad(frame, job.reading)
         observed.append((Observation(), frame))
         frames[name] = frame.observe(observed[-1][0], one)
@@ -121,23 +121,31 @@ def _read(spark: Any, job: Job) -> dict[str | None, Any]:
     return {name: without_bad(frame, job.reading) for name, frame in found.items()}
 
 
-def _skipped(observed: Sequence[Any], progress: Progress, read: int) -> int:
+def _skipped(observed: Sequence[tuple[Any, Any]], progress: Progress, read: int) -> int:
     """How many bad rows were left out; one of them is told."""
-    found = []
-    for each in observed:
-        with suppress(Exception):  # an assertion in the JVM, or no such key, if nothing was read
-            found.append((int(each.get[COUNTED]), each.get[FIRST]))
-    skipped = sum(number for number, _ in found)
-    tell(skipped, next((first for _, first in found if first), None), progress, read)
+    found = [_seen(*each, observations()) for each in observed]
+    skipped = sum(int(each[COUNTED]) for each in found)
+    tell(skipped, next((each[FIRST] for each in found if each[FIRST]), None), progress, read)
     return skipped
 
 
 def _rows(observation: Any, frame: Any) -> int:
-    """How many rows were seen; where Spark finds that nothing can come out, it forgets that, and they are counted."""
-    try:
-        return int(observation.get["rows"])
-    except Exception:  # an assertion in the JVM, or no such key, by kind of session
-        return int(frame.count())
+    """How many rows were seen."""
+    return int(_seen(observation, frame, [_count()])["rows"])
+
+
+def _count() -> Any:
+    from pyspark.sql import functions
+
+    return functions.count(functions.lit(1)).alias("rows")
+
+
+def _seen(observation: Any, frame: Any, asked: Sequence[Any]) -> Mapping[str, Any]:
+    """What was observed; where Spark finds that nothing can come out, it reads nothing, and then it is looked for."""
+    found: Mapping[str, Any] = {}
+    with suppress(Exception):  # an assertion in the JVM, by kind of session
+        found = observation.get
+    return found or frame.agg(*asked).first().asDict()
 
 
 @contextmanager

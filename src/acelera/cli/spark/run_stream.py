@@ -14,7 +14,6 @@ import pyarrow as pa
 from acelera.cli.group import in_options
 from acelera.cli.inputs import Input, is_remote
 from acelera.cli.job import Job
-from acelera.cli.json_files import refuse_arrays
 from acelera.cli.outputs import refuse_unfit
 from acelera.cli.progress import Progress, count, told_beside
 from acelera.cli.spark.kept_columns import keep, layout_of_stream
@@ -121,13 +120,9 @@ def _start(job: Job, watch: Watch, spark: Any, progress: Progress) -> Any:
 
 def _frame(job: Job, folder: Input, watch: Watch, spark: Any) -> tuple[Any, Layout]:
     """The folder as a growing frame; it is checked that events have a time before Spark is asked to watch it."""
-    place, reading = pattern(folder.path), job.reading
-    if job.inputs.format == "json":
-        refuse_arrays(folder.files)
-    layout = layout_of_stream(
-        spark, job.inputs.format, [place], job.order_by, reading, folder.event_type, watch.checkpoint
-    )
-    frame = layout.frame(spark.readStream, place)
+    reading = job.reading
+    layout = layout_of_stream(spark, job.inputs.format, folder, job.order_by, reading, watch.checkpoint)
+    frame = layout.frame(spark.readStream, pattern(folder.path))
     if is_told(frame) and reading.bad_rows == "skip":
         frame = frame.observe(BAD_ROWS, *observations())
     frame = without_bad(frame, reading)

@@ -5,57 +5,52 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import pyarrow as pa
-
-from acelera.cli.bad_rows import ENDLESS, OF_VALUES, OF_WIDTHS, tell_skipped
+from acelera.cli.bad_rows import ENDLESS, OF_LINES, OF_VALUES, OF_WIDTHS, tell_skipped
 from acelera.cli.progress import Progress
 from acelera.cli.reading import Column, Reading
+from acelera.cli.spark.spark_lines import DAMAGED, FILE, LINE, well_quoted
 from acelera.cli.spark.spark_texts import out_of_range, spark_type, text_of, value_of
 from acelera.spark.spark_expressions import quoted
 
 BAD = "_acelera_bad"
 """The column that tells what is wrong with a row; NULL if nothing is."""
-DAMAGED = "_acelera_damaged"
-"""The column for the text of a line that is no row."""
-
-_FILE = "_acelera_file"
 _MOST = 200
 """Signs of a line that are shown."""
 
 _OTHER_WIDTH = "values for other than"
+_NO_OBJECT = "no JSON with values for"
+_NOT_QUOTED = f"{ENDLESS}, or a text behind it"
 
 COUNTED = "bad"
 FIRST = "first"
 
 
-def with_file(frame: Any) -> Any:
-    """Rows with the names of their files."""
-    from pyspark.sql import functions
-
-    return frame.select("*", functions.col("_metadata.file_path").alias(_FILE))
-
-
-def damage(kind: str, width: int) -> Any:
+def damage(kind: str, width: int, reading: Reading) -> Any:
     """What is wrong with a line that is no row, after the name of its file; NULL if it is one."""
-    return _in_file(_damage(_no_row(kind, width)))
+    return _in_file(_damage(kind, width, reading))
 
 
-def _no_row(kind: str, width: int) -> str:
-    return f"{_OTHER_WIDTH if kind == 'csv' else 'no JSON with values for'} {width} columns"
-
-
-def _damage(what: str) -> Any:
+def _damage(kind: str, width: int, reading: Reading) -> Any:
     from pyspark.sql import functions
 
-    line = functions.col(DAMAGED)
-    said = functions.concat(functions.lit(f"{what}, in the line: "), functions.substring(line, 1, _MOST))
-    return functions.when(line.isNotNull(), said)
+    line, damaged = functions.col(LINE), functions.col(DAMAGED).isNotNull()
+    if kind == "json":
+        return functions.when(damaged, _said_of_line(f"{_NO_OBJECT} {width} columns"))
+    swallowed = functions.contains(line, functions.lit('"')) & ~line.rlike(well_quoted(reading.delimiter))
+    found = functions.when(swallowed, _said_of_line(_NOT_QUOTED))
+    return found.when(damaged, _said_of_line(f"{_OTHER_WIDTH} {width} columns"))
+
+
+def _said_of_line(what: str) -> Any:
+    from pyspark.sql import functions
+
+    return functions.concat(functions.lit(f"{what}, in the line: "), functions.substring(LINE, 1, _MOST))
 
 
 def _in_file(wrong: Any) -> Any:
     from pyspark.sql import functions
 
-    path = functions.replace(functions.col(_FILE), functions.lit("+"), functions.lit("%2B"))
+    path = functions.replace(functions.col(FILE), functions.lit("+"), functions.lit("%2B"))
     file = functions.url_decode(functions.regexp_replace(path, "^file:/+", "/"))
     return functions.when(wrong.isNotNull(), functions.concat(file, functions.lit(", "), wrong))
 
@@ -64,7 +59,7 @@ def what_is_wrong(columns: Sequence[Column], kind: str, reading: Reading) -> Any
     """What is wrong with a row, after the name of its file; NULL if nothing is."""
     from pyspark.sql import functions
 
-    found = _damage(_no_row(kind, len(columns)))
+    found = _damage(kind, len(columns), reading)
     row = _row(columns, reading)
     for each in columns:
         text, name = text_of(each, reading), functions.lit(f"column {each.name}: ")
@@ -77,10 +72,6 @@ def what_is_wrong(columns: Sequence[Column], kind: str, reading: Reading) -> Any
             found = found.when(
                 wrong, functions.concat(shown, _expected(text, each), functions.lit(", in the row: "), row)
             )
-        elif kind == "csv" and not pa.types.is_null(each.kind):
-            rest = functions.substring(text, 2, 1 << 30)
-            endless = text.startswith('"') & ~functions.contains(rest, functions.lit('"'))
-            found = found.when(endless, functions.concat(name, functions.lit(f"{ENDLESS}: "), row))
     return _in_file(found)
 
 
@@ -145,6 +136,8 @@ def without_bad(frame: Any, reading: Reading) -> Any:
     bad = functions.col(BAD)
     if reading.bad_rows != "skip":
         remedy = functions.when(functions.contains(bad, functions.lit(f", {_OTHER_WIDTH} ")), OF_WIDTHS)
+        for what in (_NO_OBJECT, _NOT_QUOTED):
+            remedy = remedy.when(functions.contains(bad, functions.lit(f", {what}")), OF_LINES)
         said = functions.concat(functions.lit("acelera.errors.DataError: "), bad, remedy.otherwise(OF_VALUES))
         bad = functions.when(bad.isNotNull(), functions.raise_error(said))
     return frame.where(bad.isNull()).drop(BAD)

@@ -20,6 +20,11 @@ _RAISED = re.compile(r"\[USER_RAISED_EXCEPTION\] (.+?)(?= SQLSTATE: |\n|\Z)")
 _CAUSE = re.compile(r"^(?:Caused by)?: (?:[\w$]+\.)+[\w$]+: ([^\n]+)", re.MULTILINE)
 _FILE = re.compile(r"while reading file (\S+?)\.?\s")
 _SENTENCE = re.compile(r"\.? SQLSTATE: |\.\s")
+_NAMES = re.compile(
+    r"CSV header does not conform to the schema\.\s+Header: (.+)\s+Schema: (.+)\s[\s\S]*?CSV file: (\S+)"
+)
+"""What Spark says of a line of names that is not that of the other files."""
+
 _FULL = os.strerror(errno.ENOSPC)
 _WRAPPERS = ("STREAM_FAILED", "FAILED_READ_FILE", "TASK_WRITE_FAILED", "JOB_", "CANNOT_READ_FILE_FOOTER")
 """Conditions that only say that there is another one."""
@@ -50,6 +55,11 @@ def in_short(text: str) -> AceleraError:
     raised = _RAISED.search(text)
     if raised is not None:
         return DataError(raised[1])
+    names = _NAMES.search(text)
+    if names is not None:
+        return DataError(
+            f"the names of columns in {names[3]}, {names[1]}, are not those of the other files, {names[2]}"
+        )
     if "TIMESTAMP(NANOS" in text:
         return DataError(
             f"Spark reads no times in nanoseconds, as pandas writes them{_file(text)}. Write them in microseconds, "

@@ -11,7 +11,7 @@ import pyarrow as pa
 from acelera.cli.arrow_texts import EPOCH_SCALES
 from acelera.cli.epochs import AFTER_LAST, CYCLE, FIRST, LIKELY, UNITS, a_second
 from acelera.cli.reading import Column, Reading
-from acelera.cli.text_types import Form
+from acelera.cli.text_types import ZONE, Form
 from acelera.errors import SchemaError
 from acelera.spark.spark_expressions import quoted
 
@@ -89,6 +89,9 @@ def _read_as(column: Any, form: Form) -> Any:
         fits = micros.between(FIRST * 10**6, AFTER_LAST * 10**6 - 1)
         return functions.timestamp_micros(functions.when(fits, micros))
     found = text.try_cast(spark_type(form.kind))
+    if pa.types.is_timestamp(form.kind) and form.kind.tz is not None:  # Spark reads no zone right behind minutes
+        with_seconds = functions.regexp_replace(text, rf"([T ]\d\d:\d\d){ZONE}\z", "$1:00$2")
+        found = functions.coalesce(found, with_seconds.try_cast(spark_type(form.kind)))
     if pa.types.is_timestamp(form.kind) or pa.types.is_date(form.kind):
         return functions.when(functions.year(found).between(1, 9999), found)
     return found
