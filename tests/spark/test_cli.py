@@ -23,6 +23,7 @@ from acelera.cli.group import LackingError
 from acelera.cli.inputs import find_inputs
 from acelera.cli.reading import Reading
 from acelera.cli.sources import sources_of
+from acelera.cli.spark import run_batch
 from acelera.cli.spark import spark_session as sessions
 from acelera.cli.spark.spark_bad_rows import without_bad
 from acelera.cli.spark.spark_errors import told_in_short
@@ -69,6 +70,21 @@ def test_a_run_without_output_shows_matches(acelera: Callable[..., Result]) -> N
 
 
 @pytest.mark.slow
+def test_little_input_need_not_start_a_spark(
+    acelera: Callable[..., Result], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "few.csv").write_text("type,n\nA,1\nB,2\n", encoding="utf-8")
+    (tmp_path / "pairs.acel").write_text("SELECT A.n MATCH A ; B", encoding="utf-8")
+    given = ["run", "pairs.acel", "few.csv", "--order-by", "n"]
+    hint = "15 bytes of input: with --in-process, no Spark need start, which takes many seconds"
+    assert hint not in acelera(*given).stderr  # one is there
+    monkeypatch.setattr(run_batch, "starts_here", lambda: True)
+    assert hint in acelera(*given).stderr
+    assert hint not in acelera(*given, "--in-process").stderr
+    monkeypatch.setattr(run_batch, "LITTLE", 10)
+    assert hint not in acelera(*given).stderr
+
+
 def test_a_run_with_a_limit(acelera: Callable[..., Result]) -> None:
     given = ["run", EXAMPLES / "swing.acel", EXAMPLES / "ticks.csv", "--order-by", "ts"]
     few = acelera(*given, "--limit", "1")

@@ -22,7 +22,7 @@ from acelera.programs.components import Component
 from acelera.programs.stream_task import BEGIN, END, TIMESTAMP, TYPE, ProgramTask
 from acelera.spark.buckets import BUCKETS
 from acelera.spark.hosting import Transport, hosted, unpacked, with_late_events
-from acelera.spark.results import ByName
+from acelera.spark.results import OutOfOne
 from acelera.spark.running import all_grow, refuse_alike, see_to_python, tells_case
 from acelera.spark.schemas import arrow_schema, spark_schema
 from acelera.spark.spark_expressions import quoted
@@ -30,7 +30,7 @@ from acelera.spark.watermarks import check_requirements, check_watermark, delay_
 
 
 @dataclass(frozen=True)
-class Streamed(ByName):
+class Streamed(OutOfOne):
     """All that a program derives from a stream: a frame for each label, as `run` gives it for tables.
 
     `frame` has the columns type and those of times, and a struct for each label that has children. What is written of

@@ -16,12 +16,10 @@ QUERY, END_TIME = "query", "end_time"
 """The columns of the frame of several queries that tell whose a row is, and when its match ends."""
 
 
-@dataclass(frozen=True)
 class ByName(Mapping[str, Any], ABC):
-    """A frame for each name, made of one `frame` with a column that tells the name and a struct for each of them."""
+    """A frame for each of some outputs, by its name."""
 
-    frame: Any
-    outputs: Mapping[str, pa.Schema] = field(repr=False)
+    outputs: Mapping[str, Any]
 
     def __getitem__(self, name: str) -> Any:
         """The rows of one name."""
@@ -52,7 +50,15 @@ class ByName(Mapping[str, Any], ABC):
 
 
 @dataclass(frozen=True)
-class Results(ByName):
+class OutOfOne(ByName):
+    """Frames that are made of one `frame` with a column that tells the name and a struct for each of them."""
+
+    frame: Any
+    outputs: Mapping[str, pa.Schema] = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Results(OutOfOne):
     """What several queries find: a frame for each, with the columns that its `run` gives.
 
     `frame` has the rows of all of them: the name of the query in `query`, when the match ends in `end_time` (if the

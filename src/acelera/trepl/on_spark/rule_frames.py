@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any
@@ -12,6 +12,7 @@ import pyarrow as pa
 from acelera.cdc.layout import NEW
 from acelera.errors import UsageError, did_you_mean, listing
 from acelera.programs.columns import plain_column
+from acelera.spark.results import ByName
 from acelera.spark.schemas import spark_schema
 from acelera.spark.spark_expressions import quoted
 from acelera.trepl import resolved
@@ -23,7 +24,7 @@ from acelera.trepl.stepping import Place
 
 
 @dataclass(frozen=True, repr=False)
-class RuleFrames(Mapping[str, Any]):
+class RuleFrames(ByName):
     """What the rules of a program do: a frame for each output, by its name, with the columns that it has in process.
 
     `frame` has the rows of all actions: which action (`module.rule.number`), when, and a struct for each action. Spark
@@ -43,11 +44,8 @@ class RuleFrames(Mapping[str, Any]):
         different = {id(each): each for each in self.by_module.values()}
         return reduce(lambda one, two: one.unionByName(two, allowMissingColumns=True), different.values())
 
-    def __getitem__(self, name: str) -> Any:
+    def part(self, name: str) -> Any:
         """The frame of one output."""
-        if name not in self.outputs:
-            near = did_you_mean(name, self.outputs)
-            raise UsageError(f"no rule makes `{name}`{near} (there are {listing(self.outputs)})")
         output = self.outputs[name]
         if isinstance(output, ActionOutput):
             return _of_action(self.by_module[output.module.name], output)
@@ -58,18 +56,9 @@ class RuleFrames(Mapping[str, Any]):
         kind = "streams" if any(each.isStreaming for each in self.by_module.values()) else "frames"
         return f"<acelera.trepl {kind} of {', '.join(self.outputs)}>"
 
-    def __contains__(self, name: object) -> bool:
-        return name in self.outputs
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.outputs)
-
-    def __len__(self) -> int:
-        return len(self.outputs)
-
-    def get(self, name: str, default: Any = None) -> Any:
-        """The frame of one output, if there is such."""
-        return self[name] if name in self.outputs else default
+    def unknown(self, name: str) -> str:
+        """No rule makes it."""
+        return f"no rule makes `{name}`{did_you_mean(name, self.outputs)} (there are {listing(self.outputs)})"
 
     # --- what is done -------------------------------------------------------------------------------------------------
 
