@@ -21,7 +21,7 @@ from acelera.engine.jit import Array, kernel
 from acelera.engine.session.keys import Keys
 from acelera.engine.session.order import compare_adjacent, order_columns
 from acelera.engine.ticks import FAR_PAST
-from acelera.engine.window import Window
+from acelera.engine.window import WIDEST, Window
 from acelera.errors import DataError
 from acelera.language.schema import Schema
 
@@ -75,6 +75,13 @@ class Placed:
         """Where they stand."""
         return self._placing.read(self.frame)
 
+    @cached_property
+    def ticks(self) -> Ints:
+        """When each of them happened, if the stream has time; never in the far past."""
+        if self.frame.schema.time is None:
+            return np.zeros(len(self.frame), np.int64)
+        return np.asarray(np.maximum(self.frame["time"].cast(pa.int64()).to_numpy(), FAR_PAST + 1))
+
 
 def _tied(order: Sequence[Any], keys: Ints, count: int) -> Bools:
     """Which of some rows are equal under order_by to others of their key, or may be to those of other batches."""
@@ -96,7 +103,9 @@ class Begun:
     """
 
     def __init__(self, window: Window, longest: int | None) -> None:
-        self._window, self._following = window, NO_LIMIT if longest is None else longest - 1
+        self._timed = window.timed
+        self._width = window.width if window.timed and window.width is not None else WIDEST
+        self._following = NO_LIMIT if longest is None else longest - 1
         self._last: Ints = np.zeros(0, np.int64)
         self._left: Ints = np.zeros(0, np.int64)
         self._others = int(FAR_PAST)  # the last tick for keys that were not heard of here
@@ -104,7 +113,7 @@ class Begun:
 
     def all_matter(self, placed: Placed) -> None:
         """It is not looked at these rows: a match may have begun in any key."""
-        if self._window.timed:
+        if self._timed:
             last = pc.max(placed.frame["time"].cast(pa.int64())).as_py()
             self._forget(int(FAR_PAST) if last is None else last)
         else:
@@ -122,11 +131,9 @@ class Begun:
             self._forget(int(self._last.max(initial=FAR_PAST)))
             self._forgotten = standing.forgotten
         self._make_room(int(standing.keys.max(initial=-1)) + 1)
-        ticks = self._window.ticks(placed.frame) if self._window.timed else np.zeros(len(codes), np.int64)
-        ticks, found = np.maximum(ticks, FAR_PAST + 1), np.empty(len(codes), np.bool_)  # the far past is no tick
-        floors = np.maximum(self._window.floors(ticks), FAR_PAST + 1)
-        known = (self._last, self._left)
-        find_begun(standing.keys, codes, begins, reacts, standing.tied, ticks, floors, self._following, *known, found)
+        found, known = np.empty(len(codes), np.bool_), (self._last, self._left)
+        rows = (standing.keys, codes, standing.tied, placed.ticks)
+        find_begun(*rows, begins, reacts, self._width, self._following, *known, found)
         return found
 
     def _forget(self, tick: int) -> None:
@@ -155,18 +162,19 @@ def find_tied(keys: Array, groups: Array, last: Array, tied: Array) -> None:
 def find_begun(
     keys: Array,
     codes: Array,
-    begins: Array,
-    reacts: Array,
     tied: Array,
     ticks: Array,
-    floors: Array,
+    begins: Array,
+    reacts: Array,
+    width: int,
     following: int,
     last: Array,
     left: Array,
     found: Array,
 ) -> None:
-    """Whether a match begins with a row, or some state reacts to it, and a match may have begun since its floor, of
-    which it may be among the `following` rows. Rows that are tied do not count, since one that begins it may come last.
+    """Whether a match begins with a row, or some state reacts to it, and a match may have begun within the width before
+    it, of which it may be among the `following` rows. Rows that are tied do not count, since one that begins it may
+    come last.
     """
     for i in range(len(keys)):
         key, code = keys[i], codes[i]
@@ -174,6 +182,7 @@ def find_begun(
             last[key], left[key] = ticks[i], following
             found[i] = True
             continue
-        found[i] = reacts[code] and (tied[i] or (left[key] > 0 and last[key] >= floors[i]))
+        is_open = left[key] > 0 and last[key] > FAR_PAST and ticks[i] - last[key] <= width
+        found[i] = reacts[code] and (tied[i] or is_open)
         if left[key] > 0 and not tied[i]:
             left[key] -= 1
