@@ -179,10 +179,15 @@ class _Checker:
         raise AssertionError(f"unknown formula {type(node).__name__}")
 
     def event_type(self, name: str, span: Span | None) -> None:
-        known = None if self.schema is None else self.schema.event_types
-        if known is not None and name not in known:
+        known = self.other_types(name)
+        if known:
             near = did_you_mean(name, known)
             self.wrong(f"there is no event type `{name}`{near}", span, f"event types: {listing(known)}")
+
+    def other_types(self, name: str | None) -> tuple[str, ...]:
+        """The event types of the stream, if this is none of them."""
+        known = None if self.schema is None or name is None else self.schema.event_types
+        return () if known is None or name in known else tuple(known)
 
     def one_event(self, formula: ast.Formula) -> None:
         """What NEXT waits for must be told from one event alone."""
@@ -205,7 +210,7 @@ class _Checker:
 
     def stream_variable(self, event_type: str | None, bounds: Bounds) -> Variable:
         source = Origin(event_type or "any event")
-        if self.schema is None:
+        if self.schema is None or self.other_types(event_type):
             return Variable(bounds, {}, (source,), complete=False, from_stream=True)
         return Variable(bounds, self.schema.attributes(event_type), (source,), from_stream=True)
 
