@@ -106,7 +106,7 @@ def compared(
     if options.alerts == "alike":
         return
     works = {name: lambda query=query: one(query) for name, query in list(mixed.items())[:10]}
-    seconds = in_turns({**works, "all": lambda: several(mixed)}, rounds=1)
+    seconds = in_turns({**works, "all": lambda: several(mixed)}, rounds=2)
     alone = [seconds[name] for name in works]
     average = sum(alone) / len(alone)
     note = f"{seconds['all']:.1f} s and {average:.1f} s on the average, {min(alone):.1f} s to {max(alone):.1f} s"

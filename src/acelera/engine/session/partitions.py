@@ -21,6 +21,11 @@ from acelera.language.schema import Schema
 
 Ints = npt.NDArray[Any]
 
+IDLE = 3
+"""Keys are forgotten once there are so many times as many as were needed: one that is idle takes little, and of those
+that are forgotten many come again.
+"""
+
 
 class Partitions:
     """The partitions that have occurred, with how many events each has had, and the keys that split them further.
@@ -81,7 +86,7 @@ class Partitions:
     @property
     def wasteful(self) -> bool:
         """Whether it is time to see which keys are still needed."""
-        return wasteful(len(self.keys), self._keys_kept)
+        return wasteful(len(self.keys), self._keys_kept, IDLE)
 
     def forget_idle(self, busy: Ints, needed: Ints) -> tuple[Ints | None, Ints | None]:
         """Forget keys without a partial match; which keys and which partitions are left, None if all are.

@@ -16,9 +16,9 @@ SLACK = 1 << 14
 """So much may be kept that nobody needs before it is looked at what is needed."""
 
 
-def wasteful(size: int, needed: int) -> bool:
+def wasteful(size: int, needed: int, times: int = 2) -> bool:
     """Whether it is time to see what is needed of so much, of which so much was when that was done last."""
-    return size > 2 * needed + SLACK
+    return size > times * needed + SLACK
 
 
 @cache
