@@ -173,13 +173,15 @@ def test_what_several_ask_for_is_made_once() -> None:
         "one": ac.query("MATCH A AS a ; B FILTER a.v > 3 AND a.s LIKE 'x%' WITHIN 5 EVENTS"),
         "two": ac.query("SELECT z.v MATCH A AS z ; C FILTER z.v > 3"),
         "back": ac.query("MATCH A:+ AS m FILTER m[v > prev(v)]"),
+        "next": ac.query("SELECT A.v MATCH A : C"),
     }
     assert ac.explain_all(queries, {"type": str, "v": int, "s": str}).splitlines() == [
-        "3 queries, 1 pass",
-        "  tests of one event: 5 for all, where the queries alone make 8",
+        "4 queries, 1 pass",
+        "  tests of one event: 5 for all, where the queries alone make 10",
         "  one: reads all events: it matters which event stands right after another, or at which position",
         "  two: reads the events that may matter to it",
         "  back: reads all events: it matters which event stands right after another, or at which position",
+        "  next: reads all events from where a match may have begun: it matters which stands right after another",
     ]
 
 

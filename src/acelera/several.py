@@ -140,7 +140,7 @@ def explain_all(
     2 queries, 1 pass
       tests of one event: 1 for all, where the queries alone make 2
       rise: reads the events that may matter to it
-      fall: reads all events: it matters which event stands right after another, or at which position
+      fall: reads all events from where a match may have begun: it matters which stands right after another
     """
     from acelera.engine.shared_tests import shared_tests
 
@@ -242,6 +242,8 @@ def _count(number: int, one: str, many: str) -> str:
 def _reading(query: CompiledQuery) -> str:
     if query.reactions is not None:
         return "reads the events that may matter to it"
+    if query.counts_events and query.beginnings is not None:
+        return "reads all events from where a match may have begun: it matters which stands right after another"
     if query.counts_events:
         return "reads all events: it matters which event stands right after another, or at which position"
     return "reads all events: each may matter"
